@@ -1,0 +1,60 @@
+"""What the decorators know of a function before it is checked: its text, parameters and surroundings."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pywgsl import syntax
+from pywgsl.source import Source, Span
+from pywgsl.types import Type
+
+#: A parameter without a default, or without an annotation.
+MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter as captured: the annotation is the object it evaluates to."""
+
+    name: str
+    annotation: Any
+    default: Any
+    span: Span
+    annotation_span: Span
+
+
+@dataclass(frozen=True, eq=False)
+class Captured:
+    """A Python function, read: its text as a tree, and the names it can see.
+
+    `lookup` finds a name in the closure, the module and Python's builtins, at the time of the
+    call (a `KeyError` if there is none).
+    """
+
+    function: Callable[..., Any]
+    source: Source
+    tree: syntax.Function
+    parameters: tuple[Parameter, ...]
+    lookup: Callable[[str], Any]
+
+
+class Kind(enum.Enum):
+    """How a kernel's parameter travels."""
+
+    BUFFER = "buffer"
+    UNIFORM = "uniform"
+    CONST = "constant"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelParameter:
+    """A kernel's parameter. A constant's type is its Python type; a buffer's may hold a TypeVar."""
+
+    name: str
+    kind: Kind
+    type: Type | TypeVar | type
+    default: Any
+    span: Span
