@@ -44,8 +44,9 @@ class Builtin:
     effect: bool
 
     def __call__(self, *args: Any) -> Any:
-        """Run the NumPy function."""
-        return self.numpy(*args)
+        """Run the NumPy function; infinities and nans are results, not warnings."""
+        with np.errstate(all="ignore"):
+            return self.numpy(*args)
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
