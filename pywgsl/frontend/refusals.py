@@ -229,7 +229,7 @@ def idle(node: ast.expr) -> Refusal | None:
     text = ast.unparse(node)
     match node:
         case ast.Attribute() | ast.Name():
-            return Refusal("E0129", f"`{text}` does nothing here", f"call it: `{text}()`")
+            return Refusal("E0129", f"`{text}` does nothing here", f"call it, `{text}()`, or leave it out")
         case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
             hint = f"to assign, use `=`: `{ast.unparse(left)} = {ast.unparse(right)}`"
             return Refusal("E0129", f"the result of `{text}` is not used", hint)
