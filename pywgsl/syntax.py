@@ -15,7 +15,7 @@ from pywgsl.ir import BinaryOp, UnaryOp
 from pywgsl.source import NOWHERE, Span
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Node:
     """What every node has."""
 

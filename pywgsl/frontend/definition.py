@@ -58,3 +58,12 @@ class KernelParameter:
     type: Type | TypeVar | type
     default: Any
     span: Span
+
+
+class Helper:
+    """A function that kernels may call; `pywgsl.kernel.Function` is the author's side of it."""
+
+    @property
+    def captured(self) -> Captured:
+        """The function, read."""
+        raise NotImplementedError

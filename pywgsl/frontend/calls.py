@@ -1,0 +1,347 @@
+"""Calls: conversions and constructors, builtins, Python's own functions, and helpers."""
+
+from __future__ import annotations
+
+import builtins as python
+import difflib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pywgsl import ir, lang, syntax
+from pywgsl.builtins import BUILTINS, FROM_PYTHON, Builtin
+from pywgsl.frontend import fold
+from pywgsl.frontend.definition import Helper
+from pywgsl.frontend.context import Context, Host, TupleValue, Value, is_simple
+from pywgsl.frontend.convert import (
+    coerce,
+    concrete,
+    describe,
+    number_of,
+    parenthesized,
+)
+from pywgsl.source import Span
+from pywgsl.types import (
+    ABSTRACT_FLOAT,
+    BOOL,
+    F32,
+    I32,
+    U32,
+    FixedArray,
+    Matrix,
+    RuntimeArray,
+    Scalar,
+    Struct,
+    Type,
+    Vector,
+    scalar_of,
+    with_scalar,
+)
+
+
+_PYTHON_TYPES: dict[Any, Scalar] = {python.float: F32, python.int: I32, python.bool: BOOL}
+
+
+def call(
+    ctx: Context,
+    callee: Host,
+    args: Sequence[Value],
+    keywords: Sequence[tuple[syntax.Keyword, Value]],
+    span: Span,
+) -> Value:
+    """Return the value of a call of something the compiler knows."""
+    function = callee.value
+    if isinstance(function, Helper):
+        return ctx.program.invoke(ctx, function, args, keywords, span)
+    if keywords:
+        keyword = keywords[0][0]
+        ctx.error(
+            "E0311",
+            f"`{callee.span.text}` takes no named arguments, but here is `{keyword.name}=`",
+            keyword.span,
+        )
+    function = _PYTHON_TYPES.get(function, function) if _hashable(function) else function
+    match function:
+        case Scalar():
+            return _convert_scalar(ctx, function, args, span)
+        case Vector():
+            return _construct_vector(ctx, function, _numbers(ctx, args), span)
+        case Matrix():
+            return _construct_matrix(ctx, function, _numbers(ctx, args), span)
+        case FixedArray():
+            return _construct_array(ctx, function, _numbers(ctx, args), span)
+        case lang.Form(name="local_array"):
+            return _local_array(ctx, args, span)
+        case lang.Form(name="bitcast"):
+            return _bitcast(ctx, args, span)
+        case lang.Form(name=name):
+            ctx.error("E0312", f"`{name}` cannot be used here", span)
+    if function is python.len:
+        return _length(ctx, args, span)
+    row = FROM_PYTHON.get(function) if _hashable(function) else None
+    row = function if isinstance(function, Builtin) else row
+    if row is not None:
+        return _builtin(ctx, row, _numbers(ctx, args), span)
+    _unknown(ctx, callee, span)
+
+
+def _hashable(value: object) -> bool:
+    return type(value).__hash__ is not None
+
+
+def _unknown(ctx: Context, callee: Host, span: Span) -> Any:
+    function, text = callee.value, callee.span.text
+    name = getattr(function, "__name__", text)
+    fix = None
+    if getattr(function, "__module__", None) and hasattr(function, "__code__"):
+        fix = f"decorate it with `@pw.function` where `{name}` is defined"
+    elif name in BUILTINS:
+        fix = f"call the one of the language: `pw.{name}(…)`"
+    elif isinstance(function, np.ufunc) or not callable(function):
+        close = difflib.get_close_matches(str(name), BUILTINS, 1)
+        fix = f"did you mean `pw.{close[0]}`?" if close else None
+    what = "is not a function of the language" if callable(function) else "is not a function"
+    ctx.error("E0313", f"`{text}` {what}", callee.span, help=fix)
+
+
+def _numbers(ctx: Context, args: Sequence[Value]) -> list[ir.Expr]:
+    return [number_of(ctx, arg) for arg in args]
+
+
+def _expect(ctx: Context, name: str, args: Sequence[Any], counts: str, ok: bool, span: Span) -> None:
+    if not ok:
+        ctx.error("E0311", f"`{name}` takes {counts}, but got {len(args)}", span)
+
+
+# -------------------------------------------------------------- conversions and constructors
+
+
+def _convert_scalar(ctx: Context, target: Scalar, args: Sequence[Value], span: Span) -> ir.Expr:
+    if len(args) == 1 and isinstance(args[0], Host) and isinstance(args[0].value, str):
+        return _number_from_text(ctx, target, args[0], span)
+    if not args:
+        return ir.Literal(target.dtype.type(0).item(), target, span=span)
+    _expect(ctx, str(target), args, "one argument", len(args) == 1, span)
+    operand = number_of(ctx, args[0])
+    source = operand.type
+    if not isinstance(source, Scalar):
+        ctx.error(
+            "E0314",
+            f"`{target}` converts a scalar, but this is {describe(operand)}",
+            operand.span,
+            help=f"convert the vector: `{with_scalar(source, target)}({operand.span.text})`"
+            if isinstance(source, Vector)
+            else None,
+        )
+    if isinstance(operand, ir.Literal):
+        if source.is_abstract and (target.is_float or not isinstance(operand.value, float)):
+            if target is not BOOL:
+                literal = coerce(ctx, operand, target)
+                assert isinstance(literal, ir.Literal)
+                return ir.Literal(literal.value, target, span=span)
+        return ir.Literal(fold.convert(operand, target).value, target, span=span)
+    if source is target:
+        return operand
+    return ir.Convert(operand, target, span=span)
+
+
+def _number_from_text(ctx: Context, target: Scalar, text: Host, span: Span) -> ir.Expr:
+    """Return `float("inf")` and its like."""
+    try:
+        value = float(text.value)
+    except ValueError:
+        value = None
+    if value is None or not target.is_float:
+        ctx.error("E0314", f"`{target}` does not convert a text", text.span)
+    return coerce(ctx, ir.Literal(value, ABSTRACT_FLOAT, span=span), target)
+
+
+def _construct_vector(ctx: Context, target: Vector, args: list[ir.Expr], span: Span) -> ir.Expr:
+    if not args:
+        return ir.Construct(target, (), span=span)
+    if len(args) == 1 and isinstance(args[0].type, Vector) and args[0].type.width == target.width:
+        if args[0].type == target:
+            return args[0]
+        return ir.Convert(args[0], target, span=span)
+    parts, count = [], 0
+    for arg in args:
+        scalar = scalar_of(arg.type) if arg.type is not None else None
+        if scalar is None or isinstance(arg.type, Matrix):
+            ctx.error("E0314", f"`{target}` cannot be made of {describe(arg)}", arg.span)
+        assert arg.type is not None
+        parts.append(_component(ctx, arg, with_scalar(arg.type, target.scalar), str(target)))
+        count += arg.type.width if isinstance(arg.type, Vector) else 1
+    if count != target.width and not (count == 1 and len(args) == 1):
+        ctx.error("E0311", f"`{target}` takes {target.width} components, but got {count}", span)
+    return ir.Construct(target, tuple(parts), span=span)
+
+
+def _component(ctx: Context, arg: ir.Expr, type_: Type, whole: str) -> ir.Expr:
+    return coerce(ctx, arg, type_, f"a component of `{whole}`")
+
+
+def _construct_matrix(ctx: Context, target: Matrix, args: list[ir.Expr], span: Span) -> ir.Expr:
+    if not args:
+        return ir.Construct(target, (), span=span)
+    if all(isinstance(arg.type, Scalar) for arg in args) and len(args) == target.columns * target.rows:
+        columns = [args[i : i + target.rows] for i in range(0, len(args), target.rows)]
+        args = [_construct_vector(ctx, target.column, column, span) for column in columns]
+    if len(args) != target.columns:
+        ctx.error(
+            "E0311",
+            f"`{target}` takes {target.columns} columns or {target.columns * target.rows} numbers, "
+            f"but got {len(args)} arguments",
+            span,
+        )
+    parts = tuple(coerce(ctx, arg, target.column, f"a column of `{target}`") for arg in args)
+    return ir.Construct(target, parts, span=span)
+
+
+def _construct_array(ctx: Context, target: FixedArray, args: list[ir.Expr], span: Span) -> ir.Expr:
+    if args and len(args) != target.length:
+        ctx.error(
+            "E0311", f"`{target}` takes {target.length} elements or none, but got {len(args)}", span
+        )
+    parts = tuple(coerce(ctx, arg, target.element, f"an element of `{target}`") for arg in args)
+    return ir.Construct(target, parts, span=span)
+
+
+def _local_array(ctx: Context, args: Sequence[Value], span: Span) -> ir.Expr:
+    element = args[0].value if args and isinstance(args[0], Host) else None
+    element = _PYTHON_TYPES.get(element, element) if _hashable(element) else element
+    if not isinstance(element, Scalar | Vector | Matrix | FixedArray) or len(args) < 2:
+        ctx.error(
+            "E0311",
+            "`local_array` takes a type and at least one length",
+            span,
+            help="for example `pw.local_array(f32, 8)`",
+        )
+    type_: Type = element
+    for arg in reversed(args[1:]):
+        type_ = FixedArray(type_, constant_length(ctx, arg, "`local_array`"))
+    return ir.Construct(type_, (), span=span)
+
+
+def constant_length(ctx: Context, value: Value, where: str) -> int:
+    """Return a length that must be known when the kernel is compiled."""
+    number = known_value(ctx, number_of(ctx, value))
+    if isinstance(number, bool) or not isinstance(number, int):
+        ctx.error(
+            "E0315",
+            f"a length of {where} must be known when the kernel is compiled",
+            value.span,
+            help="use a literal, a number of the module, or a parameter `n: pw.Const[int]`",
+        )
+    if number < 1:
+        ctx.error("E0315", f"a length of {where} must be at least 1, but this is {number}", value.span)
+    return number
+
+
+def known_value(ctx: Context, expr: ir.Expr) -> bool | int | float | None:
+    """Return the value of a constant, or of a variable that only ever holds one."""
+    match expr:
+        case ir.Literal(value=value):
+            return value
+        case ir.Local(name=name):
+            return ctx.known.get(name)
+        case _:
+            return None
+
+
+def _bitcast(ctx: Context, args: Sequence[Value], span: Span) -> ir.Expr:
+    target = args[0].value if args and isinstance(args[0], Host) else None
+    if len(args) != 2 or not isinstance(target, Scalar | Vector):
+        ctx.error(
+            "E0311", "`bitcast` takes a type and a value", span, help="for example `pw.bitcast(u32, x)`"
+        )
+    operand = concrete(ctx, number_of(ctx, args[1]))
+    scalar, goal = scalar_of(operand.type) if operand.type else None, scalar_of(target)
+    same_form = scalar is not None and goal is not None and operand.type == with_scalar(target, scalar)
+    if scalar is None or goal is None or not same_form or BOOL in (scalar, goal) or scalar.size != goal.size:
+        ctx.error("E0314", f"{describe(operand)} has not the size of `{target}`", span)
+    if isinstance(operand, ir.Literal):
+        value = scalar.dtype.type(operand.value).view(goal.dtype)
+        return fold.typed_literal(value, target, span)
+    return operand if operand.type == target else ir.Bitcast(operand, target, span=span)
+
+
+def _length(ctx: Context, args: Sequence[Value], span: Span) -> ir.Expr:
+    _expect(ctx, "len", args, "one argument", len(args) == 1, span)
+    value = args[0]
+    match value:
+        case TupleValue(items=items):
+            return ir.Literal(len(items), I32, span=span)
+        case Host():
+            number_of(ctx, value, "an array")
+        case ir.Global(type=RuntimeArray()):
+            return ir.Shape(value, 0, I32, span=span)
+    match value.type:
+        case FixedArray(length=length) | Vector(width=length):
+            return ir.Literal(length, I32, span=span)
+    ctx.error("E0301", f"`len` takes an array or vector, but this is {describe(value)}", value.span)
+
+
+# ----------------------------------------------------------------------------------- builtins
+
+
+def _builtin(ctx: Context, row: Builtin, args: list[ir.Expr], span: Span) -> ir.Expr:
+    if row.name in ("min", "max") and len(args) > 2:
+        first, second, *rest = args
+        result = _builtin(ctx, row, [first, second], span)
+        for arg in rest:
+            result = _builtin(ctx, row, [result, arg], span)
+        return result
+    if row.name in ("min", "max") and len(args) == 1:
+        ctx.error("E0311", f"`{row.name}` takes at least two values", span)
+    types = [arg.type for arg in args if arg.type is not None]
+    match = next((m for s in row.signatures if (m := s.match(types)) is not None), None)
+    if match is None:
+        _no_overload(ctx, row, args, span)
+    converted = tuple(
+        coerce(ctx, arg, type_) for arg, type_ in zip(args, match.parameters, strict=True)
+    )
+    if row.name == "pow":
+        from pywgsl.frontend.operators import binary
+
+        return binary(ctx, ir.BinaryOp.POW, converted[0], converted[1], span)
+    if row.effect:
+        ctx.effect = True
+    elif all(isinstance(arg, ir.Literal) for arg in converted) and isinstance(match.result, Scalar):
+        return _fold_builtin(row, converted, match.result, span)
+    return ir.Call(row.name, converted, match.result, span=span)
+
+
+def _fold_builtin(row: Builtin, args: Sequence[ir.Expr], type_: Scalar, span: Span) -> ir.Expr:
+    values = []
+    for arg in args:
+        assert isinstance(arg, ir.Literal)
+        assert isinstance(arg.type, Scalar)
+        values.append(arg.type.dtype.type(arg.value))
+    with np.errstate(all="ignore"):
+        return fold.typed_literal(np.asarray(row.numpy(*values), type_.dtype), type_, span)
+
+
+def _no_overload(ctx: Context, row: Builtin, args: list[ir.Expr], span: Span) -> Any:
+    counts = {len(s.parameters) for s in row.signatures}
+    rules = "\n".join(f"`{row.name}{rule}`" for rule in row.rules)
+    if len(args) not in counts:
+        wanted = " or ".join(str(n) for n in sorted(counts))
+        ctx.error(
+            "E0311",
+            f"`{row.name}` takes {wanted} argument{'s' if counts != {1} else ''}, but got {len(args)}",
+            span,
+            help=f"it is {rules}",
+        )
+    found = ", ".join(describe(arg) for arg in args)
+    fix = f"it is {rules}"
+    scalars = {scalar_of(arg.type) for arg in args if arg.type is not None}
+    if {I32, U32} <= scalars:
+        signed = next(a for a in args if a.type is not None and scalar_of(a.type) is I32)
+        fix = f"convert one: `u32({signed.span.text})`\n{fix}"
+    elif len(args) == 1 and BOOL in scalars:
+        fix = f"convert it: `f32({args[0].span.text})`\n{fix}"
+    wrong = args[0].span if len(args) == 1 else span
+    ctx.error("E0302", f"`{row.name}` does not accept {found}", wrong, help=fix)
+
+

@@ -1,0 +1,252 @@
+"""From a captured function to a typed module: the checker's front door."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pywgsl import ir, lang
+from pywgsl.errors import CompileError, Diagnostic, Label
+from pywgsl.frontend import functions
+from pywgsl.frontend.capture import capture
+from pywgsl.frontend.context import Abort, Captures, Program, Value
+from pywgsl.frontend.definition import MISSING, Captured, Kind, KernelParameter, Parameter
+from pywgsl.frontend.fold import literal
+from pywgsl.types import (
+    BOOL,
+    Matrix,
+    RuntimeArray,
+    Scalar,
+    Struct,
+    Type,
+    Vector,
+)
+
+DEFAULT_WORKGROUP_SIZE = (256, 1, 1)
+
+#: Python's own limit would stop at a few hundred nested branches.
+_RECURSION_LIMIT = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class KernelDefinition:
+    """A kernel as declared, before any specialization."""
+
+    name: str
+    captured: Captured
+    parameters: tuple[KernelParameter, ...]
+    workgroup_size: tuple[int, int, int]
+    checked: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A specialization: its module, and what it took from its surroundings."""
+
+    module: ir.Module
+    captures: Captures
+
+
+def define_kernel(
+    function: Callable[..., Any],
+    workgroup_size: int | tuple[int, ...] | None = None,
+    checked: bool = False,
+) -> KernelDefinition:
+    """Read a kernel's declaration.
+
+    Raises:
+        CompileError: if its text is not of the language, or a parameter's annotation is not.
+    """
+    with _deep_recursion():
+        captured = capture(function)
+    diagnostics: list[Diagnostic] = []
+    parameters = []
+    for parameter in captured.parameters:
+        try:
+            parameters.append(_kernel_parameter(parameter))
+        except CompileError as error:
+            diagnostics.extend(error.diagnostics)
+    if diagnostics:
+        raise CompileError(diagnostics)
+    size = DEFAULT_WORKGROUP_SIZE if workgroup_size is None else workgroup_shape(workgroup_size)
+    return KernelDefinition(captured.tree.name, captured, tuple(parameters), size, checked)
+
+
+def workgroup_shape(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """Return a workgroup size as three numbers.
+
+    Raises:
+        TypeError: if it is not one to three integers.
+        ValueError: if one of them is below 1.
+    """
+    sizes = size if isinstance(size, tuple | list) else (size,)
+    if not 1 <= len(sizes) <= 3 or any(
+        isinstance(n, bool) or not isinstance(n, int | np.integer) for n in sizes
+    ):
+        raise TypeError(f"workgroup_size takes one to three integers, not {size!r}")
+    if min(sizes) < 1:
+        raise ValueError(f"workgroup_size must be at least 1 along every axis, not {size!r}")
+    x, y, z = (*(int(n) for n in sizes), 1, 1)[:3]
+    return x, y, z
+
+
+def check_kernel(
+    definition: KernelDefinition,
+    constants: Mapping[str, bool | int | float],
+    workgroup_size: tuple[int, int, int] | None = None,
+) -> Checked:
+    """Compile a kernel for some values of its compile-time parameters.
+
+    Raises:
+        CompileError: with every independent mistake.
+    """
+    program = Program(workgroup_size or definition.workgroup_size, functions.invoke)
+    bound = {p.name: _bound(p, constants) for p in definition.parameters}
+    with _deep_recursion():
+        try:
+            checked = functions.check_body(program, definition.captured, bound, is_kernel=True)
+        except Abort:
+            checked = None
+    if checked is None or program.diagnostics:
+        raise CompileError(program.diagnostics)
+    return Checked(_module(definition, constants, program, checked.body), program.captures)
+
+
+def _module(
+    definition: KernelDefinition,
+    constants: Mapping[str, bool | int | float],
+    program: Program,
+    body: ir.Block,
+) -> ir.Module:
+    used = _reachable(program, body)
+    structs = {
+        node.type.name: node.type
+        for block in (body, *(f.body for f in used))
+        for node in ir.walk_block(block)
+        if isinstance(getattr(node, "type", None), Struct)
+    }
+    return ir.Module(
+        definition.name,
+        tuple(
+            _declaration(p, program) for p in definition.parameters if p.kind is not Kind.CONST
+        ),
+        body,
+        program.workgroup_size,
+        structs=tuple(structs.values()),
+        functions=used,
+        constants=tuple(constants.items()),
+        checked=definition.checked,
+        doc=definition.captured.tree.doc,
+        span=definition.captured.tree.span,
+    )
+
+
+def _reachable(program: Program, body: ir.Block) -> tuple[ir.Function, ...]:
+    """Return the helpers that are used, each before its callers."""
+    by_name = {f.name: f for f in program.functions.values()}
+    ordered: dict[str, ir.Function] = {}
+
+    def visit(block: ir.Block) -> None:
+        for name in sorted(ir.called(block)):
+            if name not in ordered:
+                visit(by_name[name].body)
+                ordered[name] = by_name[name]
+
+    visit(body)
+    return tuple(ordered.values())
+
+
+def _declaration(parameter: KernelParameter, program: Program) -> ir.Buffer | ir.Uniform:
+    assert isinstance(parameter.type, Scalar | Vector | Matrix | Struct | RuntimeArray)
+    if parameter.kind is Kind.UNIFORM:
+        return ir.Uniform(parameter.name, parameter.type, span=parameter.span)
+    written = parameter.name in program.written
+    access = ir.Access.READ_WRITE if written else ir.Access.READ
+    return ir.Buffer(parameter.name, parameter.type, access, span=parameter.span)
+
+
+def _bound(parameter: KernelParameter, constants: Mapping[str, bool | int | float]) -> Value:
+    if parameter.kind is Kind.CONST:
+        return literal(constants[parameter.name], parameter.span)
+    space = ir.Space.STORAGE if parameter.kind is Kind.BUFFER else ir.Space.UNIFORM
+    assert isinstance(parameter.type, Scalar | Vector | Matrix | Struct | RuntimeArray)
+    return ir.Global(parameter.name, parameter.type, space, span=parameter.span)
+
+
+def _kernel_parameter(parameter: Parameter) -> KernelParameter:
+    annotation, name = parameter.annotation, parameter.name
+    if isinstance(annotation, lang.ConstType):
+        kind, type_ = Kind.CONST, annotation.kind
+    else:
+        type_ = _annotated_type(parameter)
+        kind = Kind.BUFFER if isinstance(type_, RuntimeArray) else Kind.UNIFORM
+    return KernelParameter(name, kind, type_, parameter.default, parameter.span)
+
+
+def _annotated_type(parameter: Parameter) -> Type:
+    name = parameter.name
+    if parameter.annotation is MISSING:
+        raise _refuse(
+            parameter,
+            f"`{name}` has no type",
+            f"say what it is: `{name}: Array[f32]` or `{name}: f32`",
+            whole=True,
+        )
+    try:
+        type_ = lang.as_type(parameter.annotation, f"`{name}`")
+    except TypeError:
+        text = parameter.annotation_span.text
+        raise _refuse(
+            parameter, f"`{text}` is not a type of the language", _type_help(parameter)
+        ) from None
+    if isinstance(type_, RuntimeArray):
+        if isinstance(type_.element, RuntimeArray):
+            raise _refuse(
+                parameter,
+                f"`{name}` is an array of arrays",
+                f"use one array with more axes: `Array2D[{type_.element.element}]`",
+            )
+        return type_
+    if not isinstance(type_, Scalar | Vector | Matrix | Struct) or _has_bool_components(type_):
+        raise _refuse(
+            parameter,
+            f"`{name}` cannot be a `{type_}`",
+            "pass it in a buffer: `Array[f32]`",
+        )
+    return type_
+
+
+def _has_bool_components(type_: Type) -> bool:
+    return isinstance(type_, Vector) and type_.scalar is BOOL
+
+
+def _type_help(parameter: Parameter) -> str:
+    annotation = parameter.annotation
+    if annotation is np.ndarray:
+        return f"say what is in it: `{parameter.name}: Array[f32]`"
+    if isinstance(annotation, type) and issubclass(annotation, np.generic):
+        known = {np.float32: "f32", np.float16: "f16", np.int32: "i32", np.uint32: "u32"}
+        spelled = known.get(annotation, "f32")
+        return f"write `{parameter.name}: {spelled}`"
+    return "types are `f32`, `i32`, `u32`, `bool`, `vec4f`, …, and buffers `Array[f32]`"
+
+
+def _refuse(parameter: Parameter, message: str, fix: str, whole: bool = False) -> CompileError:
+    span = parameter.span if whole else parameter.annotation_span
+    return CompileError([Diagnostic("E0323", message, Label(span), help=fix)])
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """Let the checker follow deeply nested source; it is Python frames only, no C stack."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _RECURSION_LIMIT))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

@@ -1,0 +1,285 @@
+"""When a value becomes a value of another type by itself, and what to say when it does not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from pywgsl import ir, lang
+from pywgsl.errors import Label
+from pywgsl.frontend.context import Context, Host, TupleValue, Value
+from pywgsl.source import Span
+from pywgsl.types import (
+    ABSTRACT_FLOAT,
+    ABSTRACT_INT,
+    BOOL,
+    F16,
+    F32,
+    I32,
+    U32,
+    FixedArray,
+    Matrix,
+    RuntimeArray,
+    Scalar,
+    Struct,
+    Type,
+    Vector,
+    join,
+    scalar_of,
+    with_scalar,
+)
+
+_INTEGER_RANGE = {I32: (-(2**31), 2**31 - 1), U32: (0, 2**32 - 1)}
+
+
+def describe(value: Value) -> str:
+    """Return what a value is, for a message."""
+    match value:
+        case Host(value=host):
+            return f"`{getattr(host, '__name__', None) or host!r}`"
+        case TupleValue(items=items):
+            return f"a tuple of {len(items)}"
+        case ir.Literal(type=type_) if isinstance(type_, Scalar) and type_.is_abstract:
+            return "an integer" if type_ is ABSTRACT_INT else "a float"
+        case _:
+            return f"`{value.type}`" if value.type is not None else "nothing"
+
+
+def number_of(ctx: Context, value: Value, what: str = "a value") -> ir.Expr:
+    """Return a value that can be computed with, or say why it cannot."""
+    match value:
+        case Host(value=lang.Ids(id=id_), span=span):
+            axes = (ir.InvocationId(id_, axis, I32, span=span) for axis in range(3))
+            return ir.Construct(Vector(3, I32), tuple(axes), span=span)
+        case Host(value=lang.WorkgroupSize(), span=span):
+            sizes = (ir.Literal(n, I32, span=span) for n in ctx.program.workgroup_size)
+            return ir.Construct(Vector(3, I32), tuple(sizes), span=span)
+        case Host(value=host, span=span):
+            name = getattr(host, "__name__", None) or repr(host)
+            ctx.error(
+                "E0301",
+                f"expected {what}, but `{span.text or name}` is {_kind(host)}",
+                span,
+                help=_host_help(host, span),
+            )
+        case TupleValue(span=span, items=items):
+            ctx.error("E0301", f"expected {what}, but this is a tuple of {len(items)}", span)
+    if isinstance(value.type, RuntimeArray):
+        subscript = ", ".join("ijkl"[: value.type.ndim])
+        ctx.error(
+            "E0301",
+            f"expected {what}, but `{value.span.text}` is a whole `{value.type}`",
+            value.span,
+            help=f"pick an element: `{value.span.text}[{subscript}]`",
+        )
+    if value.type is None:
+        ctx.error("E0301", f"expected {what}, but this call returns nothing", value.span)
+    return value
+
+
+def _kind(host: object) -> str:
+    from types import ModuleType
+
+    if isinstance(host, ModuleType):
+        return "a module"
+    if isinstance(host, str):
+        return "a text"
+    if isinstance(host, np.ndarray):
+        return "an array of the surrounding program"
+    if isinstance(host, Scalar | Vector | Matrix | FixedArray) or isinstance(host, type):
+        return "a type"
+    return "a function" if callable(host) else f"a Python `{type(host).__name__}`"
+
+
+def _host_help(host: object, span: Span) -> str | None:
+    if isinstance(host, np.ndarray):
+        return f"pass it as a parameter: `{span.text}: Array[f32]`"
+    if isinstance(host, Scalar | Vector | Matrix | FixedArray):
+        return f"call it to convert a value: `{span.text}(x)`"
+    return None
+
+
+def default_type(type_: Type) -> Type:
+    """Return the type that a literal has when no context says otherwise."""
+    if type_ is ABSTRACT_INT:
+        return I32
+    return F32 if type_ is ABSTRACT_FLOAT else type_
+
+
+def concrete(ctx: Context, expr: ir.Expr) -> ir.Expr:
+    """Return an expression with a type that can be stored."""
+    assert expr.type is not None
+    return coerce(ctx, expr, default_type(expr.type))
+
+
+def coerce(ctx: Context, expr: ir.Expr, type_: Type, where: str = "", *labels: Label) -> ir.Expr:
+    """Return `expr` as `type_`, if it becomes that by itself; otherwise an error.
+
+    Integers become floats; literals become what is asked for, if it can hold them.
+    """
+    if expr.type == type_:
+        return expr
+    source, target = expr.type, type_
+    assert source is not None
+    from_scalar, to_scalar = scalar_of(source), scalar_of(target)
+    same_form = (
+        from_scalar is not None
+        and to_scalar is not None
+        and with_scalar(source, to_scalar) == target
+    )
+    if same_form and from_scalar is not None and to_scalar is not None:
+        if isinstance(expr, ir.Literal) and isinstance(target, Scalar) and from_scalar.is_abstract:
+            return _literal(ctx, expr, target, where, *labels)
+        if join(from_scalar, to_scalar) is to_scalar:
+            return ir.Convert(expr, target, span=expr.span)
+    mismatch(ctx, expr, target, where, *labels)
+
+
+def mismatch(
+    ctx: Context, expr: ir.Expr, target: Type, where: str = "", *labels: Label
+) -> None:
+    """Say that a value is not of the type that is needed, and how to convert it."""
+    wanted = f"{where} is `{target}`" if where else f"expected `{target}`"
+    ctx.error(
+        "E0303",
+        f"{wanted}, but this is {describe(expr)}",
+        expr.span,
+        *labels,
+        help=_conversion_help(expr, target),
+    )
+
+
+def _conversion_help(expr: ir.Expr, target: Type) -> str | None:
+    source = expr.type
+    text = expr.span.text
+    if not text or "\n" in text or source is None:
+        return None
+    if isinstance(source, Scalar) and isinstance(target, Scalar):
+        if target is BOOL:
+            return f"compare it: `{parenthesized(text)} != 0`"
+        return f"convert it: `{target}({text})`"
+    if isinstance(source, Scalar) and isinstance(target, Vector):
+        return f"make a vector of it: `{target}({text})`"
+    if isinstance(source, Vector) and isinstance(target, Scalar):
+        return f"pick a component: `{parenthesized(text)}.x`"
+    if isinstance(source, Vector) and isinstance(target, Vector) and source.width == target.width:
+        return f"convert it: `{target}({text})`"
+    return None
+
+
+def parenthesized(text: str) -> str:
+    """Return an operand's text with parentheses where it needs them."""
+    return text if text.replace("_", "a").replace(".", "a").isalnum() else f"({text})"
+
+
+def _literal(
+    ctx: Context, expr: ir.Literal, target: Scalar, where: str, *labels: Label
+) -> ir.Literal:
+    value = expr.value
+    if target is BOOL or (target.is_integer and isinstance(value, float)):
+        mismatch(ctx, expr, target, where, *labels)
+    if target.is_abstract:
+        return replace(expr, value=float(value), type=target)
+    if target.is_integer:
+        low, high = _INTEGER_RANGE[target]
+        if not low <= value <= high:
+            other = "u32" if target is I32 and 0 <= value < 2**32 else None
+            ctx.error(
+                "E0304",
+                f"{value} does not fit in `{target}` ({low} to {high})",
+                expr.span,
+                *labels,
+                help=f"say that it is unsigned: `{other}({value})`" if other else None,
+            )
+        return replace(expr, type=target)
+    try:
+        exact = float(value)
+    except OverflowError:
+        exact = math.inf
+    with np.errstate(over="ignore"):
+        rounded = float(target.dtype.type(exact))
+    if math.isinf(rounded) and (not isinstance(value, float) or math.isfinite(value)):
+        limit = "3.4028235e38" if target is F32 else "65504.0"
+        ctx.error(
+            "E0304",
+            f"{value:g} does not fit in `{target}` (its largest number is {limit})"
+            if isinstance(value, float)
+            else f"{expr.span.text or 'this'} does not fit in `{target}`",
+            expr.span,
+            *labels,
+            help="for infinity write `math.inf`",
+        )
+    return replace(expr, value=rounded, type=target)
+
+
+def unify(
+    ctx: Context, left: ir.Expr, right: ir.Expr, span: Span, what: str
+) -> tuple[ir.Expr, ir.Expr]:
+    """Return two operands with the scalar type that Python's rules give both.
+
+    Forms (scalar, vector) are left as they are.
+    """
+    a, b = scalar_of(_type(left)), scalar_of(_type(right))
+    if a is None or b is None:
+        ctx.error(
+            "E0305",
+            f"{what} does not work on {describe(left)} and {describe(right)}",
+            span,
+        )
+    joined = join(a, b)
+    if joined is None:
+        _no_common_type(ctx, left, right, a, b, span, what)
+    return (
+        coerce(ctx, left, with_scalar(_type(left), joined)),
+        coerce(ctx, right, with_scalar(_type(right), joined)),
+    )
+
+
+def _no_common_type(
+    ctx: Context, left: ir.Expr, right: ir.Expr, a: Scalar, b: Scalar, span: Span, what: str
+) -> None:
+    fix = None
+    if {a, b} == {I32, U32}:
+        signed = left if a is I32 else right
+        fix = f"convert one: `u32({signed.span.text})`" if signed.span.text else "convert one"
+        if signed.span.text:
+            unsigned = right if a is I32 else left
+            fix += f" or `i32({unsigned.span.text})`"
+    elif {a, b} == {F16, F32}:
+        half = left if a is F16 else right
+        fix = f"convert one: `f32({half.span.text})`"
+    elif BOOL in (a, b):
+        truth, other = (left, b) if a is BOOL else (right, a)
+        target = default_type(other) if other is not BOOL else I32
+        fix = f"convert it: `{target}({truth.span.text})`"
+    ctx.error(
+        "E0306",
+        f"{what} does not mix {describe(left)} and {describe(right)}",
+        span,
+        *(
+            Label(side.span, f"this is {describe(side)}")
+            for side in (left, right)
+            if side.span != span
+        ),
+        help=fix,
+    )
+
+
+def _type(expr: ir.Expr) -> Type:
+    assert expr.type is not None
+    return expr.type
+
+
+def common_type(left: Type, right: Type) -> Type | None:
+    """Return the type of a variable that is assigned values of both types, or None."""
+    if left == right:
+        return left
+    a, b = scalar_of(left), scalar_of(right)
+    if a is None or b is None or isinstance(left, Struct | FixedArray):
+        return None
+    if with_scalar(left, b) != right:
+        return None
+    joined = join(a, b)
+    return None if joined is None else with_scalar(left, joined)
