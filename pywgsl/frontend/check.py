@@ -56,14 +56,15 @@ def define_kernel(
     function: Callable[..., Any],
     workgroup_size: int | tuple[int, ...] | None = None,
     checked: bool = False,
+    source: tuple[str, str] | None = None,
 ) -> KernelDefinition:
-    """Read a kernel's declaration.
+    """Read a kernel's declaration; `source` is the name and text of its file, if they are known.
 
     Raises:
         CompileError: if its text is not of the language, or a parameter's annotation is not.
     """
     with _deep_recursion():
-        captured = capture(function)
+        captured = capture(function, source=source)
     diagnostics: list[Diagnostic] = []
     parameters = []
     for parameter in captured.parameters:
