@@ -343,7 +343,9 @@ def test_places_survive_tabs_form_feeds_and_continued_lines() -> None:
         ("f(y := 1)", "E0125", "y := 1"),
         ("y = a is b", "E0126", "is"),
         ("y = (a) is not (b)", "E0126", "is not"),
+        ("y = a is None", "E0126", "is"),
         ("y = a in b", "E0127", "in"),
+        ("y = a in [1, 2]", "E0127", "in"),
         ("y = a not  in b", "E0127", "not  in"),
         ("y = None", "E0128", "None"),
         ("y = 1j", "E0128", "1j"),
@@ -413,7 +415,8 @@ def test_every_mistake_is_reported_in_the_order_of_the_text() -> None:
     found = mistakes(
         """
         with lock:
-            x = y is None
+            x = y is z
+            x = None
         for v in a:
             del v
         return [1], {2}

@@ -414,11 +414,12 @@ class _Reader:
         operands = [node.left, *node.comparators]
         for left, op, right in zip(operands, node.ops, operands[1:], strict=False):
             if type(op) not in _COMPARE:
-                refusal = refusals.comparison(left, op, right)
+                # Its operands (None, a list) are often nothing that a kernel has either.
                 span = self.positions.between(left, right, r"\b(is|in|not)\b(\s+(not|in)\b)?")
-                self.refuse(span, refusal)
+                self.refuse(span, refusals.comparison(left, op, right))
+                return _placeholder(span)
         first, *rest = self._expressions(operands)
-        ops = tuple(_COMPARE.get(type(op), BinaryOp.EQ) for op in node.ops)
+        ops = tuple(_COMPARE[type(op)] for op in node.ops)
         return syntax.Compare(first, ops, tuple(rest), span=self.positions.span(node))
 
     def _conditional(self, node: ast.IfExp) -> syntax.Expr:

@@ -193,11 +193,14 @@ def _range(node: ast.Slice) -> str:
     return f"range({start}, {stop}{step})"
 
 
+_NO_NONE = "use a number or a truth value that marks what is missing"
+
+
 def _constant(node: ast.Constant) -> Refusal:
     hint = {
         complex: "keep the real and the imaginary part in a `vec2f`",
         bytes: "pass the bytes as an `Array[u32]`",
-        type(None): "use a number or a truth value that marks the missing one",
+        type(None): _NO_NONE,
     }.get(type(node.value), "write a number, `True` or `False`")
     return Refusal("E0128", f"`{ast.unparse(node)}` is not a value of a kernel", hint)
 
@@ -205,6 +208,8 @@ def _constant(node: ast.Constant) -> Refusal:
 def comparison(left: ast.expr, op: ast.cmpop, right: ast.expr) -> Refusal:
     """Return what to say about `is`, `is not`, `in` and `not in`."""
     value, other = ast.unparse(left), ast.unparse(right)
+    if isinstance(right, ast.Constant) and right.value is None:
+        return Refusal("E0126", f"`{value}` is a number, which is never `None`", _NO_NONE)
     if isinstance(op, ast.Is | ast.IsNot):
         word, sign = ("is", "==") if isinstance(op, ast.Is) else ("is not", "!=")
         return Refusal(
@@ -229,7 +234,9 @@ def idle(node: ast.expr) -> Refusal | None:
     text = ast.unparse(node)
     match node:
         case ast.Attribute() | ast.Name():
-            return Refusal("E0129", f"`{text}` does nothing here", f"call it, `{text}()`, or leave it out")
+            return Refusal(
+                "E0129", f"`{text}` does nothing here", f"call it, `{text}()`, or leave it out"
+            )
         case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
             hint = f"to assign, use `=`: `{ast.unparse(left)} = {ast.unparse(right)}`"
             return Refusal("E0129", f"the result of `{text}` is not used", hint)
