@@ -1,0 +1,298 @@
+"""What the decorators `kernel` and `function` make, and what can be asked of it."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any, overload
+
+from pywgsl import ir
+from pywgsl.errors import LaunchError
+from pywgsl.frontend.capture import capture
+from pywgsl.frontend.check import KernelDefinition, check_kernel, define_kernel
+from pywgsl.frontend.definition import MISSING, Captured, Helper, KernelParameter, Kind
+from pywgsl.frontend.locate import text_of
+from pywgsl.runtime.arguments import check_constant
+from pywgsl.runtime.devices import Device, device
+from pywgsl.runtime.launch import Launcher
+from pywgsl.runtime.shapes import read_shape
+from pywgsl.runtime.specialization import Specialization
+
+Constant = bool | int | float
+WorkgroupSize = int | tuple[int, ...] | None
+
+#: Launchers kept for each kernel, one a shape.
+_MAX_LAUNCHERS = 256
+#: Specializations kept for the same constants, one for each state of the captured globals.
+_MAX_STATES = 8
+
+
+class Kernel:
+    """A compiled function; made by the decorator `kernel`.
+
+    `kernel[shape](*args)` runs it: `shape` is the number of invocations along x, y and z (an int
+    or up to three), or `pw.groups(…)` workgroups. It is compiled when it is first used, once for
+    each set of values of its `Const` parameters, and again when a global that it captured has
+    changed.
+
+    Attributes:
+        options: the decorator's, by name.
+        constants: the values of `Const` parameters that `specialize` has set.
+    """
+
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[..., Any]
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        workgroup_size: WorkgroupSize = None,
+        checked: bool = False,
+        constants: Mapping[str, Constant] | None = None,
+    ) -> None:
+        # The text is taken now, so that an edit of the file does not change what runs.
+        self._source = _text(function)
+        functools.update_wrapper(self, function)
+        self.options: dict[str, Any] = {"workgroup_size": workgroup_size, "checked": checked}
+        self.constants: dict[str, Constant] = dict(constants or {})
+        self._function = function
+        self._lock = threading.RLock()
+        self._specializations: dict[tuple[Any, ...], list[Specialization]] = {}
+        self._launchers: dict[Any, Launcher] = {}
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self._function.__name__
+
+    @functools.cached_property
+    def definition(self) -> KernelDefinition:
+        """The function as the compiler read it.
+
+        Raises:
+            CompileError: its signature is not a kernel's.
+        """
+        with self._lock:
+            return define_kernel(self._function, **self.options)
+
+    @functools.cached_property
+    def parameters(self) -> tuple[KernelParameter, ...]:
+        """The parameters that a launch takes: all but the constants that `specialize` has set."""
+        return tuple(p for p in self.definition.parameters if p.name not in self.constants)
+
+    def __getitem__(self, shape: Any) -> Launcher:
+        # 1, 1.0 and True are equal as keys, so only a plain int is looked up as it is.
+        key = shape if type(shape) is int else _key(shape)
+        launcher = self._launchers.get(key)
+        if launcher is None:
+            launcher = Launcher(self, read_shape(self.name, shape), None)
+            with self._lock:
+                if len(self._launchers) >= _MAX_LAUNCHERS:
+                    self._launchers.clear()
+                self._launchers[key] = launcher
+        return launcher
+
+    def on(self, where: str | Device) -> KernelOnDevice:
+        """Return the kernel bound to a device: `kernel.on("gpu")[n](*ndarrays)`.
+
+        A launch uploads its ndarrays, runs, and brings back those that the kernel writes.
+
+        Args:
+            where: a device, or a name for `pw.device`.
+        """
+        return KernelOnDevice(self, where if isinstance(where, Device) else device(where))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise a `LaunchError` that says how a kernel is run."""
+        raise LaunchError(
+            f"a kernel runs over a shape: write `{self.name}[n](…)`, where n is the number of "
+            "invocations"
+        )
+
+    def specialize(self, workgroup_size: WorkgroupSize = None, **constants: Constant) -> Kernel:
+        """Return the same kernel with some `Const` parameters set, which it then no longer takes.
+
+        Args:
+            workgroup_size: another size of its workgroups.
+            constants: values of `Const` parameters, by name.
+
+        Raises:
+            LaunchError: there is no such parameter, or it has another type.
+        """
+        values = self.constants | self._checked_constants(constants)
+        size = self.options["workgroup_size"] if workgroup_size is None else workgroup_size
+        options = {**self.options, "workgroup_size": size}
+        return Kernel(self._function, constants=values, **options)
+
+    def specialization(self, constants: Mapping[str, Constant]) -> Specialization:
+        """Return the kernel compiled for these values of the constants it still takes."""
+        values = self.constants | dict(constants)
+        key = tuple(sorted((name, repr(value)) for name, value in values.items()))
+        for known in self._specializations.get(key, ()):
+            if known.captures.current():
+                return known
+        with self._lock:
+            checked = check_kernel(self.definition, values)
+            made = Specialization(checked.module, checked.captures)
+            states = self._specializations.setdefault(key, [])
+            states[:] = [made, *states[: _MAX_STATES - 1]]
+            return made
+
+    def wgsl(self, target: str = "portable", **constants: Constant) -> str:
+        """Return the WGSL text.
+
+        Args:
+            target: `"portable"` for text that naga and Tint accept; `"wgpu"` or `"web"` where the
+                two need different text (subgroup operations).
+            constants: values of the `Const` parameters without a default.
+        """
+        from pywgsl.codegen.layout import Grid
+        from pywgsl.codegen.to_wgsl import to_wgsl
+
+        return to_wgsl(self._module(constants), Grid.PLAIN, target=target).text
+
+    def numpy_source(self, **constants: Constant) -> str:
+        """Return the NumPy code that the reference runs, as text."""
+        return self._complete(constants).numpy.source
+
+    def reflection(self, **constants: Constant) -> dict[str, Any]:
+        """Return what a host needs to launch the WGSL, ready for JSON; see `pywgsl.reflection`."""
+        from pywgsl.reflection import reflect
+
+        return reflect(self._module(constants))
+
+    def _module(self, constants: Mapping[str, Constant]) -> ir.Module:
+        return self._complete(constants).module
+
+    def _complete(self, constants: Mapping[str, Constant]) -> Specialization:
+        """Return a specialization for constants given by name, the others having their defaults."""
+        values = self._checked_constants(constants)
+        for parameter in self.parameters:
+            if parameter.kind is Kind.CONST and parameter.name not in values:
+                if parameter.default is MISSING:
+                    raise LaunchError(
+                        f"{self.name}: the compile-time parameter `{parameter.name}` needs a "
+                        f"value: `{parameter.name}=…`"
+                    )
+                values[parameter.name] = check_constant(self.name, parameter, parameter.default)
+        return self.specialization(values)
+
+    def _checked_constants(self, constants: Mapping[str, Any]) -> dict[str, Constant]:
+        parameters = {p.name: p for p in self.parameters if p.kind is Kind.CONST}
+        for name in constants:
+            if name not in parameters:
+                known = ", ".join(f"`{n}`" for n in parameters) or "none"
+                raise LaunchError(
+                    f"{self.name}: there is no compile-time parameter `{name}`; there are: {known}"
+                )
+        return {n: check_constant(self.name, parameters[n], v) for n, v in constants.items()}
+
+    def __repr__(self) -> str:
+        fixed = "".join(f", {name}={value!r}" for name, value in self.constants.items())
+        return f"<kernel {self.__module__}.{self.__qualname__}{fixed}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from pywgsl.pickling import reduce_kernel
+
+        return reduce_kernel(self, self._function)
+
+
+class KernelOnDevice:
+    """A kernel bound to a device; made by `Kernel.on`."""
+
+    def __init__(self, kernel: Kernel, where: Device) -> None:
+        self._kernel = kernel
+        self._device = where
+
+    def __getitem__(self, shape: Any) -> Launcher:
+        kernel = self._kernel
+        return Launcher(kernel, read_shape(kernel.name, shape), self._device)
+
+
+class Function(Helper):
+    """A helper that kernels call; made by the decorator `function`. On the host, plain Python."""
+
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[..., Any]
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._source = _text(function)
+        functools.update_wrapper(self, function)
+        self._function = function
+
+    @functools.cached_property
+    def captured(self) -> Captured:
+        """The function, read.
+
+        Raises:
+            CompileError: it is not of the language.
+        """
+        return capture(self._function, source=self._source)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the Python function."""
+        return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<function {self.__module__}.{self.__qualname__} for kernels>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from pywgsl.pickling import reduce_function
+
+        return reduce_function(self, self._function)
+
+
+@overload
+def kernel(function: Callable[..., Any], /) -> Kernel: ...
+@overload
+def kernel(
+    *, workgroup_size: WorkgroupSize = None, checked: bool = False
+) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    workgroup_size: WorkgroupSize = None,
+    checked: bool = False,
+) -> Any:
+    """Make a function a kernel: `@pw.kernel`, or `@pw.kernel(workgroup_size=(16, 16))`.
+
+    Args:
+        function: the function.
+        workgroup_size: invocations in a workgroup along x, y and z (one to three ints); 256 along x
+            without it.
+        checked: make indices outside an array harmless everywhere: a load gives 0, a store is
+            dropped.
+    """
+    if function is None:
+        return functools.partial(Kernel, workgroup_size=workgroup_size, checked=checked)
+    return Kernel(function, workgroup_size=workgroup_size, checked=checked)
+
+
+def function(function: Callable[..., Any], /) -> Function:
+    """Make a function one that kernels can call; called on the host, it is plain Python."""
+    return Function(function)
+
+
+def _text(function: Callable[..., Any]) -> tuple[str, str] | None:
+    """Return the name and text of a function's file.
+
+    Raises:
+        CompileError: it is no function made by `def`.
+    """
+    if not isinstance(function, FunctionType):
+        capture(function)
+    assert isinstance(function, FunctionType)
+    return text_of(function)
+
+
+def _key(shape: Any) -> Any:
+    """Return a dictionary key for a shape that no other shape shares."""
+    if isinstance(shape, tuple | list):
+        return (tuple(shape), tuple(map(type, shape)))
+    return (shape, type(shape))

@@ -1,0 +1,148 @@
+"""What a host needs to know to launch a kernel's WGSL, as plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pywgsl import ir
+from pywgsl.codegen.layout import Grid, LaunchSize, UniformLayout, guarded_axes, uniform_layout
+from pywgsl.codegen.to_wgsl import to_wgsl
+from pywgsl.types import F16, RuntimeArray, Type, align_of, scalar_of, size_of
+
+#: WebGPU's limits on every device, by their names there.
+DEFAULT_LIMITS = {
+    "maxStorageBuffersPerShaderStage": 8,
+    "maxComputeInvocationsPerWorkgroup": 256,
+    "maxComputeWorkgroupSizeX": 256,
+    "maxComputeWorkgroupSizeY": 256,
+    "maxComputeWorkgroupSizeZ": 64,
+    "maxComputeWorkgroupStorageSize": 16384,
+    "maxUniformBufferBindingSize": 65536,
+}
+
+
+def reflect(module: ir.Module) -> dict[str, Any]:
+    """Return the interface of a kernel's WGSL, ready for JSON.
+
+    Keys: `name`; `entry_point`; `workgroup_size` (x, y, z); `bindings`, each with `name`, `group`,
+    `binding`, `kind` (`storage` or `uniform`), and for buffers `access`, `type` (of an element),
+    `ndim` and `stride` (bytes from element to element); `uniform`, with `size` in bytes and
+    `fields` (`name`, `type`, `offset`, `size`, `carries`), or None if there is no struct;
+    `constants` by name; `launch`; `requires`.
+    """
+    layout = uniform_layout(module, Grid.PLAIN)
+    return {
+        "name": module.name,
+        "entry_point": to_wgsl(module, Grid.PLAIN).entry_point,
+        "workgroup_size": list(module.workgroup_size),
+        "bindings": _bindings(module, layout),
+        "uniform": _uniform(layout) if layout.size else None,
+        "constants": dict(module.constants),
+        "launch": _launch(module, layout),
+        "requires": requirements(module),
+    }
+
+
+def requirements(module: ir.Module) -> dict[str, Any]:
+    """Return what a device needs beyond WebGPU's defaults: `features`, and `limits` by name."""
+    x, y, z = module.workgroup_size
+    needed = {
+        "maxStorageBuffersPerShaderStage": len(module.buffers),
+        "maxComputeInvocationsPerWorkgroup": x * y * z,
+        "maxComputeWorkgroupSizeX": x,
+        "maxComputeWorkgroupSizeY": y,
+        "maxComputeWorkgroupSizeZ": z,
+        "maxComputeWorkgroupStorageSize": _workgroup_bytes(module),
+        "maxUniformBufferBindingSize": uniform_layout(module).size,
+    }
+    limits = {name: value for name, value in needed.items() if value > DEFAULT_LIMITS[name]}
+    return {"features": _features(module), "limits": limits}
+
+
+def _bindings(module: ir.Module, layout: UniformLayout) -> list[dict[str, Any]]:
+    bindings: list[dict[str, Any]] = []
+    for position, buffer in enumerate(module.buffers):
+        assert isinstance(buffer.type, RuntimeArray)
+        element = buffer.type.element
+        bindings.append(
+            {
+                "name": buffer.name,
+                "group": 0,
+                "binding": position,
+                "kind": "storage",
+                "access": buffer.access.value,
+                "type": str(element),
+                "ndim": buffer.type.ndim,
+                "stride": _stride(element),
+            }
+        )
+    if layout.size:
+        binding = {"name": "uniforms", "group": 0, "binding": len(bindings), "kind": "uniform"}
+        bindings.append(binding)
+    return bindings
+
+
+def _uniform(layout: UniformLayout) -> dict[str, Any]:
+    fields = [
+        {
+            "name": f.name,
+            "type": str(f.type),
+            "offset": f.offset,
+            "size": f.size,
+            "carries": _carries(f.origin),
+        }
+        for f in layout.fields
+    ]
+    return {"size": layout.size, "fields": fields}
+
+
+def _carries(origin: Any) -> dict[str, Any]:
+    """Say in data what a field of the uniform struct is filled with."""
+    match origin:
+        case LaunchSize(axis=axis):
+            return {"launch_axis": axis}
+        case _ if hasattr(origin, "array"):
+            return {"length_of": origin.array, "axis": origin.axis}
+        case _:
+            return {"parameter": origin.name}
+
+
+def _launch(module: ir.Module, layout: UniformLayout) -> dict[str, Any]:
+    return {
+        "counts": "invocations along x, y, z",
+        "workgroups": [
+            f"ceil({axis} / {size})"
+            for axis, size in zip("xyz", module.workgroup_size, strict=True)
+        ],
+        "uniform_fields": {
+            "xyz"[axis]: layout.field(LaunchSize(axis)).name
+            for axis in guarded_axes(module, Grid.PLAIN)
+        },
+        "max_workgroups": 65535,
+    }
+
+
+def _features(module: ir.Module) -> list[str]:
+    """The optional features, by their names in WebGPU."""
+    features = set()
+    for node in ir.walk(module):
+        type_ = getattr(node, "type", None)
+        if isinstance(type_, RuntimeArray):
+            type_ = type_.element
+        if type_ is not None and scalar_of(type_) is F16:
+            features.add("shader-f16")
+        if isinstance(node, ir.Call) and node.builtin.startswith("subgroup_"):
+            features.add("subgroups")
+        if isinstance(node, ir.InvocationId) and node.id.value.startswith("subgroup_"):
+            features.add("subgroups")
+    return sorted(features)
+
+
+def _workgroup_bytes(module: ir.Module) -> int:
+    variables = [v for v in module.variables if v.space is ir.Space.WORKGROUP]
+    # WebGPU rounds each variable up to 16 bytes.
+    return sum(-(-size_of(v.type) // 16) * 16 for v in variables)
+
+
+def _stride(element: Type) -> int:
+    return -(-size_of(element) // align_of(element)) * align_of(element)
