@@ -1,4 +1,4 @@
-"""The typed intermediate representation: what a kernel means, whoever wrote it and wherever it runs.
+"""The typed intermediate representation: what a kernel means, wherever it comes from and runs.
 
 Two front ends build it, three emitters spell it, analyses ask questions of it. It holds all of
 the compute part of WGSL, with Python's number rules where the two differ: an operator here has
@@ -7,8 +7,8 @@ one meaning, the same on every back end.
 **Expressions have no effects.** Evaluating one may read memory, but never writes it, never
 synchronizes and never leaves the flow. A call that does one of these (a barrier, an atomic
 operation, a helper that stores) stands only as the whole value of a `Let`, `Var`, `Assign`,
-`Return` or `Effect` statement. The checker writes temporaries until this holds, in Python's order of
-evaluation, so emitters may evaluate the operands of an expression in any order.
+`Return` or `Effect` statement. The checker writes temporaries until this holds, in Python's
+order of evaluation, so emitters may evaluate the operands of an expression in any order.
 
 **An expression is evaluated where it stands**, each time its statement runs. A load sees
 what earlier statements stored. `LogicalAnd` and `LogicalOr` evaluate their right side only if the
@@ -26,12 +26,13 @@ are immutable, and composite values are values: using one copies it.
 suffix; emitters rename what their language reserves. A declaration is visible in the statements
 that follow it in its block. A `Var` in a loop's body starts anew in each iteration.
 
-**Numbers.** Operands of an operator have been converted to one type by explicit `Convert` nodes.
-No node of a finished module has an abstract type. 32-bit integers wrap. `FLOOR_DIV` and `FLOOR_MOD` are
-Python's; an integer division by zero gives the dividend and a remainder by zero gives 0.
-`TRUNC_DIV` and `TRUNC_REM` are WGSL's. Shifts use the low five bits of the count. `Convert` from float to
-integer truncates, saturates (to -2147483648 … 2147483520, or 0 … 4294967040) and maps nan to 0;
-between i32 and u32 it keeps the bits; to bool it compares with zero.
+**Numbers.** Operands of an operator have been converted to one type by explicit `Convert`
+nodes. No node of a finished module has an abstract type. 32-bit integers wrap. `FLOOR_DIV` and
+`FLOOR_MOD` are Python's; an integer division by zero gives the dividend and a remainder by zero
+gives 0. `TRUNC_DIV` and `TRUNC_REM` are WGSL's. Shifts use the low five bits of the count.
+`Convert` from float to integer truncates, saturates (to -2147483648 … 2147483520, or 0 …
+4294967040) and maps nan to 0; between i32 and u32 it keeps the bits; to bool it compares with
+zero.
 
 **Indices** are i32 or u32. Out of range, a load from a buffer gives zero and a store is dropped on
 NumPy (on a GPU only in a `checked` module; otherwise memory-safe and unspecified); constants have
@@ -124,7 +125,7 @@ class Id(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Literal(Node):
-    """A scalar constant. A float's value is exactly representable in its type; it may be inf or nan."""
+    """A scalar constant; a float is exact in its type, and may be inf or nan."""
 
     value: bool | int | float
     type: Type
@@ -140,7 +141,7 @@ class Local(Node):
 
 @dataclass(frozen=True, slots=True)
 class Global(Node):
-    """A buffer, a workgroup or private variable, or a parameter that travels in the uniform struct."""
+    """A buffer, a workgroup or private variable, or a parameter in the uniform struct."""
 
     name: str
     type: Type
@@ -371,7 +372,9 @@ class Case(Node):
 
 @dataclass(frozen=True, slots=True)
 class Switch(Node):
-    """The block whose case holds the selector, else `default`. `Break` inside leaves an enclosing loop.
+    """The block whose case holds the selector, else `default`.
+
+    A `Break` inside leaves an enclosing loop.
 
     (WGSL's own `break` leaves its switch: the reader writes that out, and the WGSL emitter uses an
     if-chain for a switch that contains a `Break` of a loop.)
@@ -552,6 +555,12 @@ def root(place: Expr) -> Expr:
     while isinstance(place, Index | Member | Swizzle):
         place = place.base
     return place
+
+
+def type_of(expr: Expr) -> Type:
+    """Return the type of an expression that has a value: all but some calls."""
+    assert expr.type is not None
+    return expr.type
 
 
 def called(block: Block) -> set[str]:

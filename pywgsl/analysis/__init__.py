@@ -1,0 +1,1 @@
+"""Questions about the intermediate representation; every emitter may ask them."""

@@ -1,0 +1,1 @@
+"""What is made of the intermediate representation: WGSL, NumPy, Python."""

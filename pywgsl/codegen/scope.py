@@ -1,0 +1,176 @@
+"""The names of one WGSL text: which author's name became what, and how types are spelled."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from pywgsl import ir
+from pywgsl.analysis.ranges import Ranges
+from pywgsl.analysis.uses import IdKey, ModuleUses, Uses, structs_in
+from pywgsl.builtins import BUILTINS
+from pywgsl.codegen.layout import AxisLength, Grid, Origin, UniformLayout, stored, uniform_layout
+from pywgsl.codegen.names import FORBIDDEN, MODULE_SPOKEN_FOR, SPOKEN_FOR, fresh, rename
+from pywgsl.codegen.prelude import Prelude
+from pywgsl.types import Atomic, FixedArray, RuntimeArray, Scalar, Struct, Type
+
+_ID_ORDER = {id_: position for position, id_ in enumerate(ir.Id)}
+
+
+class ModuleScope:
+    """What is declared at module scope, and what expressions anywhere must know of the module."""
+
+    def __init__(
+        self, module: ir.Module, grid: Grid, uses: ModuleUses, avoid: AbstractSet[str]
+    ) -> None:
+        self.module = module
+        self.uses = uses
+        self.layout: UniformLayout = uniform_layout(module, grid, uses)
+        self.ranges = Ranges(module)
+        self.buffers = {buffer.name: buffer for buffer in module.buffers}
+        self.atomics: set[str] = set().union(*(u.atomics for u in uses.all()))
+        self.structs = self._reachable_structs()
+        self.ids_of = _ids_of(uses)
+        self._loaders: dict[str, str] = {}
+        called = {BUILTINS[name].wgsl or "" for u in uses.all() for name in u.builtins}
+        taken = MODULE_SPOKEN_FOR | called | avoid
+        used = uses.globals()
+        variables = [v.name for v in module.variables if v.name in used]
+        # One kind after another: a helper may have the name of a buffer of its caller.
+        self.entry_point = fresh(module.name, taken)
+        taken |= {self.entry_point}
+        self.globals = rename([*self.buffers, *variables], taken)
+        taken |= set(self.globals.values())
+        self.functions = rename(uses.functions, taken)
+        taken |= set(self.functions.values())
+        self.struct_names = rename(self.structs, taken)
+        self._fields = {
+            name: rename((f.name for f in struct.fields), FORBIDDEN)
+            for name, struct in self.structs.items()
+        }
+        locals_ = (name for u in uses.all() for name in u.locals)
+        self.prelude = Prelude(taken.union(self.struct_names.values(), locals_))
+        self.uniforms = self.uniforms_type = ""
+        self._uniform_fields: dict[Origin, str] = {}
+        if self.layout.fields:
+            self.uniforms = self.prelude.declare("uniforms")
+            self.uniforms_type = self.prelude.declare("Uniforms")
+            spelled = rename((f.name for f in self.layout.fields), FORBIDDEN)
+            self._uniform_fields = {f.origin: spelled[f.name] for f in self.layout.fields}
+
+    def declared(self) -> set[str]:
+        """Return the names that the author's declarations have."""
+        names = (self.globals, self.functions, self.struct_names)
+        return {self.entry_point}.union(*(renamed.values() for renamed in names))
+
+    def loader(self, buffer: str) -> str:
+        """Return the name of the function that reads a buffer where the index is inside, else 0."""
+        if buffer not in self._loaders:
+            self._loaders[buffer] = self.prelude.declare(f"load_{buffer}")
+            self.prelude.functions.append(self._loader_text(self.buffers[buffer]))
+        return self._loaders[buffer]
+
+    def _loader_text(self, buffer: ir.Buffer) -> str:
+        type_ = buffer.type
+        assert isinstance(type_, RuntimeArray)
+        indices = "ijkl"[: type_.ndim]
+        lengths = [f"u32({self.uniform(AxisLength(buffer.name, a))})" for a in range(type_.ndim)]
+        inside = " && ".join(f"{i} < {n}" for i, n in zip(indices, lengths, strict=True))
+        offset = indices[0]
+        for index, length in zip(indices[1:], lengths[1:], strict=True):
+            offset = f"({offset})" if "+" in offset else offset
+            offset = f"{offset} * {length} + {index}"
+        element = self.spell(stored(type_.element))
+        value = f"{self.globals[buffer.name]}[{offset}]"
+        if buffer.name in self.atomics:
+            value = f"atomicLoad(&{value})"
+        params = ", ".join(f"{index}: u32" for index in indices)
+        return (
+            f"fn {self._loaders[buffer.name]}({params}) -> {element} {{\n"
+            f"    if ({inside}) {{\n        return {value};\n    }}\n"
+            f"    return {element}();\n}}"
+        )
+
+    def uniform(self, origin: Origin) -> str:
+        """Return the text that reads a field of the uniform struct."""
+        return f"{self.uniforms}.{self._uniform_fields[origin]}"
+
+    def uniform_field(self, origin: Origin) -> str:
+        """Return the name that a field of the uniform struct has in the text."""
+        return self._uniform_fields[origin]
+
+    def field(self, struct: Struct, name: str) -> str:
+        """Return the name that a member has in the text."""
+        return self._fields[struct.name][name]
+
+    def spell(self, type_: Type) -> str:
+        """Return WGSL's spelling of a type."""
+        match type_:
+            case Struct(name=name):
+                return self.struct_names[name]
+            case FixedArray(element=element, length=length):
+                return f"array<{self.spell(stored(element))}, {length}>"
+            case RuntimeArray(element=element):
+                return f"array<{self.spell(stored(element))}>"
+            case _:
+                return str(type_)
+
+    def spell_global(self, name: str, type_: Type) -> str:
+        """Return the spelling of a variable's type; its scalars are atomic if it is used so."""
+        return self.spell(_atomic(type_) if name in self.atomics else type_)
+
+    def _reachable_structs(self) -> dict[str, Struct]:
+        types = self.uses.types().union(p.type for p in self.module.buffers)
+        for name in self.uses.functions:
+            function = next(f for f in self.module.functions if f.name == name)
+            types.update(t for t in (function.result,) if t is not None)
+        names = structs_in(types)
+        return {s.name: s for s in self.module.structs if s.name in names}
+
+
+class FunctionScope:
+    """The names of one function; an id that it uses has a text of its own."""
+
+    def __init__(self, module: ModuleScope, uses: Uses, function: str = "") -> None:
+        self.module = module
+        self.function = function
+        mentioned = {module.globals[n] for n in uses.globals if n in module.globals}
+        mentioned.update(module.functions[n] for n in uses.functions)
+        mentioned.update(module.struct_names.values(), [module.uniforms])
+        called = {BUILTINS[name].wgsl or "" for name in uses.builtins}
+        self._taken = SPOKEN_FOR | called | mentioned
+        self.names = rename(uses.locals, self._taken)
+        self._used = set(self.names.values())
+        self.ids: dict[IdKey, str] = {}
+
+    def alias(self, node: ir.InvocationId, name: str, depth: int) -> None:
+        """Call an id by the author's name from here on, if the whole function sees it."""
+        if depth == 0:
+            self.ids[node.id, node.axis] = name
+
+    def declare(self, name: str) -> str:
+        """Return a name for something that the author did not name."""
+        unique = fresh(name, self._taken, self._used)
+        self._used.add(unique)
+        return unique
+
+
+def _ids_of(uses: ModuleUses) -> dict[str, tuple[IdKey, ...]]:
+    """The ids that each helper needs for itself and for those it calls: they are parameters."""
+    found: dict[str, tuple[IdKey, ...]] = {}
+    for name, used in uses.functions.items():
+        keys = set(used.ids).union(*(found[callee] for callee in used.functions))
+        found[name] = tuple(sorted(keys, key=lambda key: (_ID_ORDER[key[0]], key[1])))
+    return found
+
+
+def _atomic(type_: Type) -> Type:
+    match type_:
+        case FixedArray(element=element, length=length):
+            return FixedArray(_atomic(element), length)
+        case RuntimeArray(element=element, ndim=ndim):
+            return RuntimeArray(_atomic(element), ndim)
+        case Atomic() | Struct():
+            return type_
+        case _:
+            assert isinstance(type_, Scalar)
+            return Atomic(type_)
