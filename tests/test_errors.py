@@ -105,7 +105,11 @@ def test_a_launch_error_is_caught_as_a_type_or_value_error() -> None:
 
 
 def codes_in_use() -> set[str]:
-    texts = (path.read_text() for path in PACKAGE.rglob("*.py") if path.name != "codes.py")
+    texts = (
+        path.read_text(encoding="utf-8")
+        for path in PACKAGE.rglob("*.py")
+        if path.name != "codes.py"
+    )
     return {code for text in texts for code in re.findall(r'"(E0\d{3})"', text)}
 
 

@@ -155,6 +155,19 @@ def test_nesting_that_cannot_be_read_is_a_diagnostic() -> None:
     assert [d.code for d in caught.value.diagnostics] == ["E0109"]
 
 
+class Novelty(ast.stmt):
+    """A statement of a Python to come."""
+
+
+def test_python_that_is_newer_is_refused() -> None:
+    definition = ast.parse("def f(): pass").body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    definition.body = [ast.copy_location(Novelty(), definition.body[0])]
+    with pytest.raises(CompileError) as caught:
+        read(definition, Source("a.py", "def f(): pass"))
+    assert [d.code for d in caught.value.diagnostics] == ["E0116"]
+
+
 # ------------------------------------------------------------------------------ statements
 
 

@@ -181,8 +181,7 @@ def _unresolved(argument: ast.arg, error: Exception, positions: Positions) -> Di
         "E0108",
         f"the annotation of `{argument.arg}` uses `{name}`, which is not defined",
         Label(_name_in(argument.annotation, str(name), positions)),
-        help=f"import or define `{name}` at module level: an annotation in quotes (or under "
-        "`from __future__ import annotations`)\ndoes not see the locals of the function around it",
+        help=f"import `{name}`, or define it at module level",
     )
 
 

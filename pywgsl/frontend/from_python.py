@@ -361,12 +361,8 @@ class _Reader:
             case ast.Attribute():
                 base, name = self._expression(node.value), self.positions.last_word(node)
                 return syntax.Attribute(base, node.attr, name, span=span)
-            case ast.Subscript(slice=ast.Tuple() as index):
-                base = self._expression(node.value)
-                return syntax.Subscript(base, self._expressions(index.elts), span=span)
             case ast.Subscript():
-                base = self._expression(node.value)
-                return syntax.Subscript(base, (self._expression(node.slice),), span=span)
+                return self._subscript(node)
             case ast.Tuple():
                 return syntax.Tuple(self._expressions(node.elts), span=span)
             case _:
@@ -432,6 +428,15 @@ class _Reader:
             test, body = self._expression(link.test), self._expression(link.body)
             result = syntax.Conditional(test, body, result, span=self.positions.span(link))
         return result
+
+    def _subscript(self, node: ast.Subscript) -> syntax.Expr:
+        base = self._expression(node.value)
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        for item in items:
+            if isinstance(item, ast.Slice):
+                self.refuse(self.positions.span(item), refusals.slice_of(node.value, item))
+        indices = self._expressions([item for item in items if not isinstance(item, ast.Slice)])
+        return syntax.Subscript(base, indices, span=self.positions.span(node))
 
     def _call(self, node: ast.Call) -> syntax.Expr:
         callee = self._expression(node.func)

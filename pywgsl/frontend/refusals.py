@@ -145,8 +145,6 @@ def expression(node: ast.expr) -> Refusal:
             )
         case ast.Constant():
             return _constant(node)
-        case ast.Slice():
-            return _slice(node)
         case ast.NamedExpr():
             hint = f"assign on a line of its own, before: `{ast.unparse(node)[1:-1]}`"
             return Refusal("E0125", "a kernel has no `:=`", hint.replace(":=", "=", 1))
@@ -178,17 +176,19 @@ def _comprehension(
     )
 
 
-def _slice(node: ast.Slice) -> Refusal:
+def slice_of(base: ast.expr, node: ast.Slice) -> Refusal:
+    """Return what to say about a slice of `base`."""
     return Refusal(
         "E0123",
         "an array cannot be sliced in a kernel",
-        f"loop over the indices: `for k in {_range(node)}:`",
+        f"loop over the indices: `for k in {_range(base, node)}:`",
     )
 
 
-def _range(node: ast.Slice) -> str:
+def _range(base: ast.expr, node: ast.Slice) -> str:
+    """Return the range of the indices in a slice of `base`."""
     start = ast.unparse(node.lower) if node.lower else "0"
-    stop = ast.unparse(node.upper) if node.upper else "len(…)"
+    stop = ast.unparse(node.upper) if node.upper else f"len({ast.unparse(base)})"
     step = f", {ast.unparse(node.step)}" if node.step else ""
     return f"range({start}, {stop}{step})"
 
@@ -338,8 +338,8 @@ def for_iterable(node: ast.expr) -> Refusal:
     """Return what to say about a loop over anything but a call."""
     values = ast.unparse(node)
     match node:
-        case ast.Subscript(slice=ast.Slice() as part):
-            indices = _range(part)
+        case ast.Subscript(value=base, slice=ast.Slice() as part):
+            indices = _range(base, part)
         case _:
             indices = f"range(len({values}))"
     return Refusal(

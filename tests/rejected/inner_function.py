@@ -1,0 +1,11 @@
+import pywgsl as pw
+from pywgsl import Array, f32
+
+
+@pw.kernel
+def step(x: Array[f32], y: Array[f32]):
+    i = pw.global_id.x
+    def square(v):
+        return v * v
+
+    y[i] = square(x[i])

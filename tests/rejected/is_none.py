@@ -1,0 +1,9 @@
+import pywgsl as pw
+from pywgsl import Array, f32
+
+
+@pw.kernel
+def step(x: Array[f32], y: Array[f32]):
+    i = pw.global_id.x
+    if x[i] is None:
+        y[i] = 0.0

@@ -1,0 +1,10 @@
+import pywgsl as pw
+from pywgsl import Array, f32
+
+
+@pw.kernel
+def step(x: Array[f32], y: Array[f32]):
+    i = pw.global_id.x
+    match i:
+        case (0 | 1) as low:
+            y[low] = x[i]

@@ -1,0 +1,9 @@
+import pywgsl as pw
+from pywgsl import Array, f32
+
+
+@pw.kernel
+def step(x: Array[f32], y: Array[f32]):
+    i = pw.global_id.x
+    pair = (x[i], y[i])
+    y[i] = max(*pair)
