@@ -11,9 +11,11 @@ import ast
 import linecache
 import os
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FunctionType
@@ -25,6 +27,8 @@ from pywgsl.source import NOWHERE, Source
 
 #: Files older than this cannot have changed since a kernel was imported from them.
 _STARTED = time.time()
+
+_FILTERS = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,9 +195,17 @@ def _unchanged_since_start(filename: str) -> bool:
 # ------------------------------------------------------------- which definition it is there
 
 
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Keep the compiler silent: it gave its warnings when Python compiled the text itself."""
+    # The filters are one state for all threads: two that overlap would restore each other's.
+    with _FILTERS, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def _parse(text: str) -> ast.Module:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python gave them when it compiled the text itself.
+    with _without_warnings():
         return ast.parse(text)
 
 
@@ -237,8 +249,7 @@ def _compiles_to(definition: Definition, code: CodeType) -> bool:
     flags = code.co_flags & __future__.annotations.compiler_flag
     flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # A notebook's cell may have one.
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with _without_warnings():
             compiled = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
