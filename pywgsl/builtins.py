@@ -1,9 +1,10 @@
 """The table of builtins: one row each, and nothing else in the package names one.
 
-A row holds the name in the language, the type rule, the NumPy function, the WGSL spelling, how far
-a device may differ, and the documentation. Rows are callable, so that a kernel's body is also plain
-Python. Vector arguments of a NumPy function have their components along the last axis, matrices their
-columns along the last but one; scalars beside a vector come with a last axis of length 1.
+A row holds the name in the language, the type rule, the NumPy function, the WGSL spelling, how
+far a device may differ, and the documentation. Rows are callable, so that a kernel's body is
+also plain Python. Vector arguments of a NumPy function have their components along the last
+axis, matrices their columns along the last but one; scalars beside a vector come with a last
+axis of length 1.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ EXACT = Tolerance()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Builtin:
-    """One row. `wgsl` is None where `pywgsl.codegen.prelude` spells it; effects stand in statements."""
+    """One row; `wgsl` is None where `pywgsl.codegen.prelude` spells it.
+
+    One with an effect stands only in statements.
+    """
 
     name: str
     rules: tuple[str, ...]
@@ -128,9 +132,7 @@ clamp = _row(
     "`min(max(x, low), high)`; nan gives nan.",
     wgsl=_PRELUDE,
 )
-sign = _row(
-    "sign", _each(1, "number"), numerics.sign, "-1, 0 or 1; of nan 0.", wgsl=_PRELUDE
-)
+sign = _row("sign", _each(1, "number"), numerics.sign, "-1, 0 or 1; of nan 0.", wgsl=_PRELUDE)
 select = _row(
     "select",
     (
@@ -149,9 +151,7 @@ trunc = _row("trunc", _FLOAT, np.trunc, "Round toward zero.")
 fract = _row("fract", _FLOAT, numerics.fract, "`x - floor(x)`.", wgsl=_PRELUDE)
 saturate = _row("saturate", _FLOAT, numerics.saturate, "Clamp to 0…1.", wgsl=_PRELUDE)
 sqrt = _row("sqrt", _FLOAT, np.sqrt, "Square root.", relative=2.5e-7)
-inverse_sqrt = _row(
-    "inverse_sqrt", _FLOAT, numerics.inverse_sqrt, "`1 / sqrt(x)`.", relative=3e-7
-)
+inverse_sqrt = _row("inverse_sqrt", _FLOAT, numerics.inverse_sqrt, "`1 / sqrt(x)`.", relative=3e-7)
 exp = _row("exp", _FLOAT, np.exp, "*e* to the power x.", relative=1e-5)
 exp2 = _row("exp2", _FLOAT, np.exp2, "2 to the power x.", relative=1e-5)
 expm1 = _row(
@@ -210,9 +210,7 @@ sinh = _row(
 )
 cosh = _row("cosh", _FLOAT, np.cosh, "Hyperbolic cosine.", relative=1e-3)
 tanh = _row("tanh", _FLOAT, np.tanh, "Hyperbolic tangent.", wgsl=_PRELUDE, absolute=5e-7)
-asinh = _row(
-    "asinh", _FLOAT, np.arcsinh, "Inverse hyperbolic sine.", relative=1e-5, absolute=2e-6
-)
+asinh = _row("asinh", _FLOAT, np.arcsinh, "Inverse hyperbolic sine.", relative=1e-5, absolute=2e-6)
 acosh = _row(
     "acosh", _FLOAT, np.arccosh, "Inverse hyperbolic cosine.", relative=1e-5, absolute=1e-3
 )
@@ -407,21 +405,68 @@ determinant = _row(
 # -------------------------------------------------------------------------------- packing
 _PACK4 = ("(vec<4, f32>) -> u32",)
 _UNPACK4 = ("(u32) -> vec<4, f32>",)
-pack4x8unorm = _row("pack4x8unorm", _PACK4, numerics.pack4x8unorm, "Four 0…1 floats to 8 bits each.")
+pack4x8unorm = _row(
+    "pack4x8unorm", _PACK4, numerics.pack4x8unorm, "Four 0…1 floats to 8 bits each."
+)
 pack4x8snorm = _row(
     "pack4x8snorm", _PACK4, numerics.pack4x8snorm, "Four -1…1 floats to 8 bits each."
 )
 unpack4x8unorm = _row(
-    "unpack4x8unorm", _UNPACK4, numerics.unpack4x8unorm, "The reverse of pack4x8unorm.", relative=2e-7
+    "unpack4x8unorm",
+    _UNPACK4,
+    numerics.unpack4x8unorm,
+    "The reverse of pack4x8unorm.",
+    relative=2e-7,
 )
 unpack4x8snorm = _row(
-    "unpack4x8snorm", _UNPACK4, numerics.unpack4x8snorm, "The reverse of pack4x8snorm.", relative=2e-7
+    "unpack4x8snorm",
+    _UNPACK4,
+    numerics.unpack4x8snorm,
+    "The reverse of pack4x8snorm.",
+    relative=2e-7,
 )
 pack2x16float = _row(
     "pack2x16float", ("(vec<2, f32>) -> u32",), numerics.pack2x16float, "Two floats to f16 bits."
 )
 unpack2x16float = _row(
     "unpack2x16float", ("(u32) -> vec<2, f32>",), numerics.unpack2x16float, "Two f16 to floats."
+)
+
+_OF_MATH = (
+    math.acos,
+    math.acosh,
+    math.asin,
+    math.asinh,
+    math.atan,
+    math.atan2,
+    math.atanh,
+    math.ceil,
+    math.copysign,
+    math.cos,
+    math.cosh,
+    math.degrees,
+    math.erf,
+    math.erfc,
+    math.exp,
+    math.expm1,
+    math.floor,
+    math.hypot,
+    math.isfinite,
+    math.isinf,
+    math.isnan,
+    math.ldexp,
+    math.log,
+    math.log10,
+    math.log1p,
+    math.log2,
+    math.pow,
+    math.radians,
+    math.sin,
+    math.sinh,
+    math.sqrt,
+    math.tan,
+    math.tanh,
+    math.trunc,
 )
 
 #: What Python's own functions and those of `math` are in a kernel, by the function itself.
@@ -432,13 +477,6 @@ FROM_PYTHON: dict[Any, Builtin] = {
     python.round: round,
     python.pow: pow,
     math.fabs: abs,
-    **{
-        getattr(math, name): BUILTINS[name]
-        for name in (
-            "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees erf erfc exp expm1 "
-            "floor hypot isfinite isinf isnan ldexp log log10 log1p log2 pow radians sin sinh sqrt "
-            "tan tanh trunc"
-        ).split()
-    },
+    **{function: BUILTINS[function.__name__] for function in _OF_MATH},
     **({math.exp2: exp2} if hasattr(math, "exp2") else {}),
 }

@@ -77,6 +77,10 @@ class DeviceError(PywgslError, RuntimeError):
     """A device that is missing, lost, out of memory, or that refused what it was given."""
 
 
+class PywgslWarning(UserWarning):
+    """Something that is allowed but may not be what was meant."""
+
+
 def fail(
     code: str, message: str, span: Span, *secondary: Label, label: str = "", help: str | None = None
 ) -> CompileError:

@@ -1,7 +1,7 @@
 """The names that a kernel's author imports: types, parameter annotations, ids and forms.
 
-They mean something to the checker; outside a kernel most of them only say so. Builtins such as `sqrt`
-are in `pywgsl.builtins`.
+They mean something to the checker; outside a kernel most of them only say so. Builtins such as
+`sqrt` are in `pywgsl.builtins`.
 """
 
 from __future__ import annotations
@@ -21,55 +21,55 @@ if TYPE_CHECKING:
     class _Any(Any):  # type: ignore[misc]
         pass
 
-    class f32(_Any): ...  # noqa: N801
+    class f32(_Any): ...
 
-    class f16(_Any): ...  # noqa: N801
+    class f16(_Any): ...
 
-    class i32(_Any): ...  # noqa: N801
+    class i32(_Any): ...
 
-    class u32(_Any): ...  # noqa: N801
+    class u32(_Any): ...
 
-    class vec2f(_Any): ...  # noqa: N801
+    class vec2f(_Any): ...
 
-    class vec3f(_Any): ...  # noqa: N801
+    class vec3f(_Any): ...
 
-    class vec4f(_Any): ...  # noqa: N801
+    class vec4f(_Any): ...
 
-    class vec2h(_Any): ...  # noqa: N801
+    class vec2h(_Any): ...
 
-    class vec3h(_Any): ...  # noqa: N801
+    class vec3h(_Any): ...
 
-    class vec4h(_Any): ...  # noqa: N801
+    class vec4h(_Any): ...
 
-    class vec2i(_Any): ...  # noqa: N801
+    class vec2i(_Any): ...
 
-    class vec3i(_Any): ...  # noqa: N801
+    class vec3i(_Any): ...
 
-    class vec4i(_Any): ...  # noqa: N801
+    class vec4i(_Any): ...
 
-    class vec2u(_Any): ...  # noqa: N801
+    class vec2u(_Any): ...
 
-    class vec3u(_Any): ...  # noqa: N801
+    class vec3u(_Any): ...
 
-    class vec4u(_Any): ...  # noqa: N801
+    class vec4u(_Any): ...
 
-    class mat2x2f(_Any): ...  # noqa: N801
+    class mat2x2f(_Any): ...
 
-    class mat2x3f(_Any): ...  # noqa: N801
+    class mat2x3f(_Any): ...
 
-    class mat2x4f(_Any): ...  # noqa: N801
+    class mat2x4f(_Any): ...
 
-    class mat3x2f(_Any): ...  # noqa: N801
+    class mat3x2f(_Any): ...
 
-    class mat3x3f(_Any): ...  # noqa: N801
+    class mat3x3f(_Any): ...
 
-    class mat3x4f(_Any): ...  # noqa: N801
+    class mat3x4f(_Any): ...
 
-    class mat4x2f(_Any): ...  # noqa: N801
+    class mat4x2f(_Any): ...
 
-    class mat4x3f(_Any): ...  # noqa: N801
+    class mat4x3f(_Any): ...
 
-    class mat4x4f(_Any): ...  # noqa: N801
+    class mat4x4f(_Any): ...
 
     class Array(Generic[T]):
         """A storage buffer with one axis."""
@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     class Const(_Any, Generic[T]):
         """A compile-time parameter."""
 
-    class array(_Any):  # noqa: N801
+    class array(_Any):
         """A fixed-size value."""
 
         def __class_getitem__(cls, item: Any) -> Any: ...
@@ -167,7 +167,7 @@ class ConstType:
 
 
 def as_type(annotation: Any, where: str) -> Type:
-    """Return the type that an object stands for (`float`, `int` and `bool` are f32, i32 and bool)."""
+    """Return the type that an object stands for; Python's `float` is f32, its `int` i32."""
     if annotation in (float, int, bool):
         return {float: F32, int: I32, bool: Scalar.BOOL}[annotation]
     if isinstance(annotation, TypeVar | Scalar | Vector | Matrix | FixedArray | RuntimeArray):
@@ -175,7 +175,7 @@ def as_type(annotation: Any, where: str) -> Type:
     raise TypeError(f"{where} takes a type such as f32, i32 or vec4f, not {annotation!r}")
 
 
-class OnlyInKernels(PywgslError, RuntimeError):
+class OnlyInKernelsError(PywgslError, RuntimeError):
     """A form of the language used where no invocation is running."""
 
 
@@ -188,7 +188,7 @@ class Ids:
     @property
     def x(self) -> Any:
         """The component along x."""
-        raise OnlyInKernels(f"`{self.id.value}` has a value only inside a kernel")
+        raise OnlyInKernelsError(f"`{self.id.value}` has a value only inside a kernel")
 
     @property
     def y(self) -> Any:
@@ -220,7 +220,7 @@ class Form:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Say that this is for kernels."""
-        raise OnlyInKernels(f"`{self.name}` works only inside a kernel")
+        raise OnlyInKernelsError(f"`{self.name}` works only inside a kernel")
 
     def __repr__(self) -> str:
         return f"pywgsl.{self.name}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import TypeAlias
 
 from pywgsl.types import (
@@ -39,7 +39,7 @@ _SCALARS = {str(s): s for s in (F32, F16, I32, U32, BOOL)}
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One parameter: a scalar, vector or matrix of a type; `scalar` and dimensions may be variables."""
+    """One parameter: a scalar, vector or matrix; its type and dimensions may be variables."""
 
     kind: str  # "scalar", "vec" or "mat"
     dimensions: tuple[str, ...]
@@ -83,7 +83,7 @@ class Signature:
         return Match(parameters, None if self.result is None else _build(self.result, bindings))
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse(text: str) -> Signature:
     """Return the signature that `text` says."""
     head, _, where = text.partition(" where ")
@@ -110,6 +110,7 @@ def _pattern(text: str) -> Pattern:
 
 def _bind(pattern: Pattern, arg: Type, bindings: Bindings) -> bool:
     """Match the form of an argument, noting what the pattern's variables must be."""
+    dimensions: tuple[int, ...]
     match arg:
         case Scalar():
             kind, dimensions, scalar = "scalar", (), arg

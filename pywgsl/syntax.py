@@ -102,7 +102,7 @@ class Call(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attribute(Node):
-    """`base.name`: a module's attribute, a swizzle, a struct's member, `.shape`. `name_span` is the name's."""
+    """`base.name`: a module's attribute, a swizzle, a struct's member."""
 
     base: Expr
     name: str

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import builtins as python
 import difflib
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
 from pywgsl import ir, lang, syntax
 from pywgsl.builtins import BUILTINS, FROM_PYTHON, Builtin
 from pywgsl.frontend import fold
-from pywgsl.frontend.definition import Helper
-from pywgsl.frontend.context import Context, Host, TupleValue, Value, is_simple
+from pywgsl.frontend.context import Context, Host, TupleValue, Value
 from pywgsl.frontend.convert import (
     coerce,
     concrete,
     describe,
     number_of,
-    parenthesized,
 )
+from pywgsl.frontend.definition import Helper
 from pywgsl.source import Span
 from pywgsl.types import (
     ABSTRACT_FLOAT,
@@ -32,13 +31,11 @@ from pywgsl.types import (
     Matrix,
     RuntimeArray,
     Scalar,
-    Struct,
     Type,
     Vector,
     scalar_of,
     with_scalar,
 )
-
 
 _PYTHON_TYPES: dict[Any, Scalar] = {python.float: F32, python.int: I32, python.bool: BOOL}
 
@@ -61,7 +58,17 @@ def call(
             f"`{callee.span.text}` takes no named arguments, but here is `{keyword.name}=`",
             keyword.span,
         )
-    function = _PYTHON_TYPES.get(function, function) if _hashable(function) else function
+    if not _hashable(function):
+        _unknown(ctx, callee)
+    row = function if isinstance(function, Builtin) else FROM_PYTHON.get(function)
+    if row is not None:
+        return _builtin(ctx, row, _numbers(ctx, args), span)
+    return _form(ctx, callee, args, span)
+
+
+def _form(ctx: Context, callee: Host, args: Sequence[Value], span: Span) -> Value:
+    """Return the value of a call of a type, or of what only the checker can do."""
+    function = _PYTHON_TYPES.get(callee.value, callee.value)
     match function:
         case Scalar():
             return _convert_scalar(ctx, function, args, span)
@@ -79,18 +86,14 @@ def call(
             ctx.error("E0312", f"`{name}` cannot be used here", span)
     if function is python.len:
         return _length(ctx, args, span)
-    row = FROM_PYTHON.get(function) if _hashable(function) else None
-    row = function if isinstance(function, Builtin) else row
-    if row is not None:
-        return _builtin(ctx, row, _numbers(ctx, args), span)
-    _unknown(ctx, callee, span)
+    _unknown(ctx, callee)
 
 
 def _hashable(value: object) -> bool:
     return type(value).__hash__ is not None
 
 
-def _unknown(ctx: Context, callee: Host, span: Span) -> Any:
+def _unknown(ctx: Context, callee: Host) -> NoReturn:
     function, text = callee.value, callee.span.text
     name = getattr(function, "__name__", text)
     fix = None
@@ -109,7 +112,9 @@ def _numbers(ctx: Context, args: Sequence[Value]) -> list[ir.Expr]:
     return [number_of(ctx, arg) for arg in args]
 
 
-def _expect(ctx: Context, name: str, args: Sequence[Any], counts: str, ok: bool, span: Span) -> None:
+def _expect(
+    ctx: Context, name: str, args: Sequence[Any], counts: str, ok: bool, span: Span
+) -> None:
     if not ok:
         ctx.error("E0311", f"`{name}` takes {counts}, but got {len(args)}", span)
 
@@ -135,11 +140,11 @@ def _convert_scalar(ctx: Context, target: Scalar, args: Sequence[Value], span: S
             else None,
         )
     if isinstance(operand, ir.Literal):
-        if source.is_abstract and (target.is_float or not isinstance(operand.value, float)):
-            if target is not BOOL:
-                literal = coerce(ctx, operand, target)
-                assert isinstance(literal, ir.Literal)
-                return ir.Literal(literal.value, target, span=span)
+        fits = target.is_float or (target.is_integer and not isinstance(operand.value, float))
+        if source.is_abstract and fits:
+            literal = coerce(ctx, operand, target)
+            assert isinstance(literal, ir.Literal)
+            return ir.Literal(literal.value, target, span=span)
         return ir.Literal(fold.convert(operand, target).value, target, span=span)
     if source is target:
         return operand
@@ -184,7 +189,10 @@ def _component(ctx: Context, arg: ir.Expr, type_: Type, whole: str) -> ir.Expr:
 def _construct_matrix(ctx: Context, target: Matrix, args: list[ir.Expr], span: Span) -> ir.Expr:
     if not args:
         return ir.Construct(target, (), span=span)
-    if all(isinstance(arg.type, Scalar) for arg in args) and len(args) == target.columns * target.rows:
+    if (
+        all(isinstance(arg.type, Scalar) for arg in args)
+        and len(args) == target.columns * target.rows
+    ):
         columns = [args[i : i + target.rows] for i in range(0, len(args), target.rows)]
         args = [_construct_vector(ctx, target.column, column, span) for column in columns]
     if len(args) != target.columns:
@@ -234,7 +242,9 @@ def constant_length(ctx: Context, value: Value, where: str) -> int:
             help="use a literal, a number of the module, or a parameter `n: pw.Const[int]`",
         )
     if number < 1:
-        ctx.error("E0315", f"a length of {where} must be at least 1, but this is {number}", value.span)
+        ctx.error(
+            "E0315", f"a length of {where} must be at least 1, but this is {number}", value.span
+        )
     return number
 
 
@@ -253,12 +263,23 @@ def _bitcast(ctx: Context, args: Sequence[Value], span: Span) -> ir.Expr:
     target = args[0].value if args and isinstance(args[0], Host) else None
     if len(args) != 2 or not isinstance(target, Scalar | Vector):
         ctx.error(
-            "E0311", "`bitcast` takes a type and a value", span, help="for example `pw.bitcast(u32, x)`"
+            "E0311",
+            "`bitcast` takes a type and a value",
+            span,
+            help="for example `pw.bitcast(u32, x)`",
         )
     operand = concrete(ctx, number_of(ctx, args[1]))
     scalar, goal = scalar_of(operand.type) if operand.type else None, scalar_of(target)
-    same_form = scalar is not None and goal is not None and operand.type == with_scalar(target, scalar)
-    if scalar is None or goal is None or not same_form or BOOL in (scalar, goal) or scalar.size != goal.size:
+    same_form = (
+        scalar is not None and goal is not None and operand.type == with_scalar(target, scalar)
+    )
+    if (
+        scalar is None
+        or goal is None
+        or not same_form
+        or BOOL in (scalar, goal)
+        or scalar.size != goal.size
+    ):
         ctx.error("E0314", f"{describe(operand)} has not the size of `{target}`", span)
     if isinstance(operand, ir.Literal):
         value = scalar.dtype.type(operand.value).view(goal.dtype)
@@ -276,9 +297,10 @@ def _length(ctx: Context, args: Sequence[Value], span: Span) -> ir.Expr:
             number_of(ctx, value, "an array")
         case ir.Global(type=RuntimeArray()):
             return ir.Shape(value, 0, I32, span=span)
-    match value.type:
-        case FixedArray(length=length) | Vector(width=length):
-            return ir.Literal(length, I32, span=span)
+        case _ if isinstance(value.type, FixedArray):
+            return ir.Literal(value.type.length, I32, span=span)
+        case _ if isinstance(value.type, Vector):
+            return ir.Literal(value.type.width, I32, span=span)
     ctx.error("E0301", f"`len` takes an array or vector, but this is {describe(value)}", value.span)
 
 
@@ -322,14 +344,14 @@ def _fold_builtin(row: Builtin, args: Sequence[ir.Expr], type_: Scalar, span: Sp
         return fold.typed_literal(np.asarray(row.numpy(*values), type_.dtype), type_, span)
 
 
-def _no_overload(ctx: Context, row: Builtin, args: list[ir.Expr], span: Span) -> Any:
+def _no_overload(ctx: Context, row: Builtin, args: list[ir.Expr], span: Span) -> NoReturn:
     counts = {len(s.parameters) for s in row.signatures}
     rules = "\n".join(f"`{row.name}{rule}`" for rule in row.rules)
     if len(args) not in counts:
-        wanted = " or ".join(str(n) for n in sorted(counts))
+        wanted, plural = " or ".join(str(n) for n in sorted(counts)), "s" * (counts != {1})
         ctx.error(
             "E0311",
-            f"`{row.name}` takes {wanted} argument{'s' if counts != {1} else ''}, but got {len(args)}",
+            f"`{row.name}` takes {wanted} argument{plural}, but got {len(args)}",
             span,
             help=f"it is {rules}",
         )
@@ -343,5 +365,3 @@ def _no_overload(ctx: Context, row: Builtin, args: list[ir.Expr], span: Span) ->
         fix = f"convert it: `f32({args[0].span.text})`\n{fix}"
     wrong = args[0].span if len(args) == 1 else span
     ctx.error("E0302", f"`{row.name}` does not accept {found}", wrong, help=fix)
-
-

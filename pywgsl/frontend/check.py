@@ -15,7 +15,7 @@ from pywgsl.errors import CompileError, Diagnostic, Label
 from pywgsl.frontend import functions
 from pywgsl.frontend.capture import capture
 from pywgsl.frontend.context import Abort, Captures, Program, Value
-from pywgsl.frontend.definition import MISSING, Captured, Kind, KernelParameter, Parameter
+from pywgsl.frontend.definition import MISSING, Captured, KernelParameter, Kind, Parameter
 from pywgsl.frontend.fold import literal
 from pywgsl.types import (
     BOOL,
@@ -126,16 +126,14 @@ def _module(
 ) -> ir.Module:
     used = _reachable(program, body)
     structs = {
-        node.type.name: node.type
+        type_.name: type_
         for block in (body, *(f.body for f in used))
         for node in ir.walk_block(block)
-        if isinstance(getattr(node, "type", None), Struct)
+        if isinstance(type_ := getattr(node, "type", None), Struct)
     }
     return ir.Module(
         definition.name,
-        tuple(
-            _declaration(p, program) for p in definition.parameters if p.kind is not Kind.CONST
-        ),
+        tuple(_declaration(p, program) for p in definition.parameters if p.kind is not Kind.CONST),
         body,
         program.workgroup_size,
         structs=tuple(structs.values()),
@@ -182,10 +180,9 @@ def _bound(parameter: KernelParameter, constants: Mapping[str, bool | int | floa
 def _kernel_parameter(parameter: Parameter) -> KernelParameter:
     annotation, name = parameter.annotation, parameter.name
     if isinstance(annotation, lang.ConstType):
-        kind, type_ = Kind.CONST, annotation.kind
-    else:
-        type_ = _annotated_type(parameter)
-        kind = Kind.BUFFER if isinstance(type_, RuntimeArray) else Kind.UNIFORM
+        return KernelParameter(name, Kind.CONST, annotation.kind, parameter.default, parameter.span)
+    type_ = _annotated_type(parameter)
+    kind = Kind.BUFFER if isinstance(type_, RuntimeArray) else Kind.UNIFORM
     return KernelParameter(name, kind, type_, parameter.default, parameter.span)
 
 

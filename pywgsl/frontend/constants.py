@@ -22,7 +22,7 @@ class Unknown(Exception):  # noqa: N818
     """The value depends on the launch."""
 
 
-def evaluator(
+def evaluator(  # noqa: C901
     lookup: Callable[[str], Any], constants: Mapping[str, Any], local: set[str]
 ) -> Callable[[syntax.Expr], Any]:
     """Return a function that gives the value of a constant expression, else None.

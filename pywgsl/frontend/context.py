@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol, TypeAlias
 
 from pywgsl import ir, syntax
+from pywgsl.builtins import BUILTINS
 from pywgsl.errors import Diagnostic, Label
 from pywgsl.frontend.definition import Captured, Helper
 from pywgsl.frontend.scope import Scope
@@ -21,7 +22,7 @@ class Abort(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A Python object that a name stands for while a kernel is compiled (a module, type, function)."""
+    """A Python object that a name stands for: a module, a type, a function."""
 
     value: Any
     span: Span
@@ -98,6 +99,16 @@ class Program:
     captures: Captures = field(default_factory=Captures)
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
+    def has_effect(self, expr: ir.Expr) -> bool:
+        """Whether evaluating an expression's outermost call does more than give a value."""
+        match expr:
+            case ir.Invoke(function=name, type=type_):
+                return type_ is None or self.effects.get(name, False)
+            case ir.Call(builtin=name):
+                return name in BUILTINS and BUILTINS[name].effect
+            case _:
+                return False
+
     def tuple_struct(self, types: tuple[Type, ...]) -> Struct:
         """Return the struct in which several results travel."""
         struct = self.structs.get(types)
@@ -133,8 +144,8 @@ class Variable:
 class Context:
     """The state of checking one function once.
 
-    Types of variables are found by checking the body repeatedly: `web_types` holds what earlier rounds
-    found, and grows until nothing changes.
+    Types of variables are found by checking the body repeatedly: `web_types` holds what earlier
+    rounds found, and grows until nothing changes.
     """
 
     def __init__(
@@ -284,11 +295,9 @@ def changes_memory(statements: list[ir.Stmt], program: Program) -> bool:
         for node in ir.walk(statement):
             if isinstance(node, ir.Effect):
                 return True
-            if isinstance(node, ir.Invoke) and program.effects.get(node.function, False):
+            if isinstance(node, ir.Invoke | ir.Call) and program.has_effect(node):
                 return True
             if isinstance(node, ir.Assign) and isinstance(ir.root(node.target), ir.Global):
-                return True
-            if isinstance(node, ir.Call) and _is_effect(node.builtin):
                 return True
     return False
 
@@ -306,10 +315,3 @@ def is_simple(expr: ir.Expr) -> bool:
             return is_simple(base)
         case _:
             return False
-
-
-def _is_effect(builtin: str) -> bool:
-    from pywgsl.builtins import BUILTINS
-
-    row = BUILTINS.get(builtin)
-    return row is not None and row.effect

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 
@@ -88,7 +89,7 @@ def _kind(host: object) -> str:
         return "a text"
     if isinstance(host, np.ndarray):
         return "an array of the surrounding program"
-    if isinstance(host, Scalar | Vector | Matrix | FixedArray) or isinstance(host, type):
+    if isinstance(host, Scalar | Vector | Matrix | FixedArray | type):
         return "a type"
     return "a function" if callable(host) else f"a Python `{type(host).__name__}`"
 
@@ -139,7 +140,7 @@ def coerce(ctx: Context, expr: ir.Expr, type_: Type, where: str = "", *labels: L
 
 def mismatch(
     ctx: Context, expr: ir.Expr, target: Type, where: str = "", *labels: Label
-) -> None:
+) -> NoReturn:
     """Say that a value is not of the type that is needed, and how to convert it."""
     wanted = f"{where} is `{target}`" if where else f"expected `{target}`"
     ctx.error(
@@ -239,7 +240,7 @@ def unify(
 
 def _no_common_type(
     ctx: Context, left: ir.Expr, right: ir.Expr, a: Scalar, b: Scalar, span: Span, what: str
-) -> None:
+) -> NoReturn:
     fix = None
     if {a, b} == {I32, U32}:
         signed = left if a is I32 else right

@@ -1,9 +1,10 @@
 """Where variables are declared: as late and as deep as Python's scope lets them be.
 
-The checker only assigns. This pass gives each variable one declaration, in the innermost block that
-holds all its uses: a `Let` if it is assigned once, a `Var` with a value if its first use is an assignment,
-else an empty `Var`. Since every read is preceded by an assignment on every path, a variable used only
-inside a loop's body never carries a value from one iteration to the next.
+The checker only assigns. This pass gives each variable one declaration, in the innermost block
+that holds all its uses: a `Let` if it is assigned once, a `Var` with a value if its first use
+is an assignment, else an empty `Var`. Since every read is preceded by an assignment on every
+path, a variable used only inside a loop's body never carries a value from one iteration to the
+next.
 """
 
 from __future__ import annotations
@@ -15,15 +16,20 @@ from pywgsl import ir
 from pywgsl.types import Type
 
 
-def declare(body: ir.Block, variables: Mapping[str, Type]) -> ir.Block:
-    """Return `body` with a declaration for each of `variables`, and without those never read."""
+def declare(
+    body: ir.Block, variables: Mapping[str, Type], has_effect: Callable[[ir.Expr], bool]
+) -> ir.Block:
+    """Return `body` with a declaration for each of `variables`, and without those never read.
+
+    `has_effect` tells which calls must stay although their result is not used.
+    """
     uses = _Uses(variables)
     for statement in body:
         uses.count(statement)
     dead = {name for name in variables if not uses.reads.get(name)}
     if dead:
-        body = _without(body, dead)
-        return declare(body, {n: t for n, t in variables.items() if n not in dead})
+        body = _without(body, dead, has_effect)
+        return declare(body, {n: t for n, t in variables.items() if n not in dead}, has_effect)
     single = {name for name in variables if uses.writes.get(name) == 1 and name not in uses.stored}
     return _block(body, dict(variables), single)
 
@@ -55,15 +61,15 @@ class _Uses:
             pending.extend(ir.children(node))
 
 
-def _without(body: ir.Block, dead: set[str]) -> ir.Block:
+def _without(body: ir.Block, dead: set[str], has_effect: Callable[[ir.Expr], bool]) -> ir.Block:
     kept: list[ir.Stmt] = []
     for statement in body:
-        if isinstance(statement, ir.Assign) and isinstance(statement.target, ir.Local):
-            if statement.target.name in dead:
-                if isinstance(statement.value, ir.Invoke | ir.Call):
-                    kept.append(ir.Effect(statement.value, span=statement.span))
-                continue
-        kept.append(_map_blocks(statement, lambda block: _without(block, dead)))
+        match statement:
+            case ir.Assign(target=ir.Local(name=name), value=value) if name in dead:
+                if isinstance(value, ir.Invoke | ir.Call) and has_effect(value):
+                    kept.append(ir.Effect(value, span=statement.span))
+            case _:
+                kept.append(_map_blocks(statement, lambda block: _without(block, dead, has_effect)))
     return tuple(kept)
 
 

@@ -1,4 +1,4 @@
-"""What the decorators know of a function before it is checked: its text, parameters and surroundings."""
+"""What the decorators know of a function: its text, parameters and surroundings."""
 
 from __future__ import annotations
 

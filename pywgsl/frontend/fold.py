@@ -1,8 +1,8 @@
 """Arithmetic on constants, done once when a kernel is compiled.
 
-Literals without a type yet fold as Python numbers, typed ones as the reference would compute them, so
-that no back end's own constant evaluation is ever asked (they differ, and turn an infinity into an
-error).
+Literals without a type yet fold as Python numbers, typed ones as the reference would compute
+them, so that no back end's own constant evaluation is ever asked (they differ, and turn an
+infinity into an error).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PYTHON: dict[BinaryOp, Callable[[Any, Any], Any]] = {
     BinaryOp.DIV: operator.truediv,
     BinaryOp.FLOOR_DIV: operator.floordiv,
     BinaryOp.FLOOR_MOD: operator.mod,
-    BinaryOp.TRUNC_DIV: lambda a, b: int(math.trunc(a / b)),
+    BinaryOp.TRUNC_DIV: lambda a, b: math.trunc(a / b),
     BinaryOp.TRUNC_REM: math.fmod,
     BinaryOp.POW: operator.pow,
     BinaryOp.SHL: operator.lshift,
@@ -78,7 +78,7 @@ def typed_literal(value: Any, type_: Type, span: Span) -> Literal:
 
 
 def python_binary(op: BinaryOp, left: Any, right: Any) -> bool | int | float:
-    """Fold two Python numbers, as Python does (with its exceptions, and `OverflowError` for size)."""
+    """Fold two Python numbers, as Python does; `OverflowError` if the result would be huge."""
     if isinstance(left, int) and isinstance(right, int):
         grows = (op is BinaryOp.SHL and right > _BITS) or (
             op is BinaryOp.POW and left.bit_length() * max(right, 0) > _BITS

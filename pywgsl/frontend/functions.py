@@ -9,6 +9,7 @@ from typing import Any
 from pywgsl import ir, lang, syntax
 from pywgsl.errors import Diagnostic, Label
 from pywgsl.frontend import fold, statements
+from pywgsl.frontend.assign import assign_variable, join_web
 from pywgsl.frontend.constants import evaluator
 from pywgsl.frontend.context import Abort, Context, Host, Program, TupleValue, Value
 from pywgsl.frontend.convert import coerce, concrete, describe, number_of
@@ -52,7 +53,9 @@ def check_body(
     constants = {name: v.value for name, v in bound.items() if isinstance(v, ir.Literal)}
     assigned = assigned_names(captured.tree)
     scope, unassigned = resolve(
-        captured.tree, bound, evaluator(captured.lookup, constants, assigned | (bound.keys() - constants.keys()))
+        captured.tree,
+        bound,
+        evaluator(captured.lookup, constants, assigned | (bound.keys() - constants.keys())),
     )
     web_types: dict[int, Type] = {}
     result: Type | None = None
@@ -76,7 +79,8 @@ def check_body(
         _report(program, found)
         raise Abort
     variables = {v.name: v.type for v in ctx.variables.values()}
-    return CheckedBody(declare(tuple(ctx.out), variables), ctx.result, ctx.effect)
+    body = declare(tuple(ctx.out), variables, program.has_effect)
+    return CheckedBody(body, ctx.result, ctx.effect)
 
 
 def _report(program: Program, found: Sequence[Diagnostic]) -> None:
@@ -103,13 +107,13 @@ def _bind_parameters(ctx: Context) -> None:
             if isinstance(bound, Host | TupleValue) or isinstance(bound.type, RuntimeArray):
                 ctx.error(
                     "E0321",
-                    f"`{parameter.name}` cannot stand for {describe(bound)} on one path and something "
-                    "else on another",
+                    f"`{parameter.name}` cannot stand for {describe(bound)} on one path and "
+                    "something else on another",
                     parameter.span,
                 )
-            type_ = statements.join_web(ctx, web, bound, target)
+            type_ = join_web(ctx, web, bound, target)
             value = coerce(ctx, bound, type_)
-            statements.assign_variable(ctx, parameter.name, web, type_, value, parameter.span)
+            assign_variable(ctx, parameter.name, web, type_, value, parameter.span)
         except Abort:
             ctx.broken.add(web)
 
@@ -177,11 +181,9 @@ def invoke(
     hint = _literal_types(given.values())
     for parameter in captured.parameters:
         value = _argument(ctx, captured, parameter, given[parameter.name], hint)
-        if isinstance(value, Host | TupleValue | ir.Literal) or isinstance(value.type, RuntimeArray):
-            if not _passes(parameter, value):
-                bound[parameter.name] = value
-                continue
-        assert not isinstance(value, Host | TupleValue)
+        if isinstance(value, Host | TupleValue) or not _passes(parameter, value):
+            bound[parameter.name] = value
+            continue
         assert value.type is not None
         passed.append(value)
         params.append(ir.Param(parameter.name, value.type, span=parameter.span))
@@ -192,9 +194,11 @@ def invoke(
     return ir.Invoke(function.name, tuple(passed), function.result, span=span)
 
 
-def _passes(parameter: Parameter, value: Value) -> bool:
-    """Whether an argument travels at run time (a typed literal does, a compile-time one not)."""
-    return isinstance(value, ir.Literal) and not isinstance(parameter.annotation, lang.ConstType)
+def _passes(parameter: Parameter, value: ir.Expr) -> bool:
+    """Whether an argument is passed at run time; buffers and constants are compiled in."""
+    return not isinstance(value.type, RuntimeArray) and not isinstance(
+        parameter.annotation, lang.ConstType
+    )
 
 
 def _match_arguments(
@@ -206,9 +210,7 @@ def _match_arguments(
 ) -> dict[str, Value]:
     name, parameters = captured.tree.name, captured.parameters
     if len(args) > len(parameters):
-        ctx.error(
-            "E0311", f"`{name}` takes {len(parameters)} arguments, but got {len(args)}", span
-        )
+        ctx.error("E0311", f"`{name}` takes {len(parameters)} arguments, but got {len(args)}", span)
     given = {p.name: value for p, value in zip(parameters, args, strict=False)}
     for keyword, value in keywords:
         if keyword.name not in {p.name for p in parameters}:
@@ -257,14 +259,15 @@ def _argument(
         if not isinstance(value, ir.Literal):
             ctx.error(
                 "E0332",
-                f"`{parameter.name}` of `{captured.tree.name}` must be known when the kernel is compiled",
+                f"`{parameter.name}` of `{captured.tree.name}` must be known when the kernel is "
+                "compiled",
                 value.span,
                 label,
             )
         return value
     if annotation is MISSING:
         if isinstance(value, ir.Literal) and value.type in hint:
-            return coerce(ctx, value, hint[value.type])  # type: ignore[index]
+            return coerce(ctx, value, hint[value.type])
         if isinstance(value, TupleValue) and not all(isinstance(i, ir.Shape) for i in value.items):
             items = tuple(concrete(ctx, number_of(ctx, item)) for item in value.items)
             types = tuple(item.type for item in items if item.type is not None)
@@ -330,5 +333,3 @@ def _unique(name: str, taken: set[str]) -> str:
         candidate, n = f"{name}_{n}", n + 1
     taken.add(candidate)
     return candidate
-
-

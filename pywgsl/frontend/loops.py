@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from pywgsl import ir, lang, syntax
 from pywgsl.frontend import calls
+from pywgsl.frontend.assign import assign_variable, join_web
 from pywgsl.frontend.context import Context, Host, LoopContext
 from pywgsl.frontend.convert import coerce, describe, number_of
 from pywgsl.frontend.expressions import expression, value, values
@@ -71,13 +72,20 @@ def for_loop(ctx: Context, node: syntax.For, inner: Inner) -> None:
             help="for example `for i in range(len(x)):`",
         )
     if not 1 <= len(iterable.args) <= 3 or iterable.keywords:
-        ctx.error("E0311", f"`range` takes 1 to 3 arguments, but got {len(iterable.args)}", iterable.span)
+        ctx.error(
+            "E0311", f"`range` takes 1 to 3 arguments, but got {len(iterable.args)}", iterable.span
+        )
     bounds = [number_of(ctx, v) for v in values(ctx, iterable.args)]
     for bound in bounds:
         if not isinstance(bound.type, Scalar) or not bound.type.is_integer:
-            fix = f"convert it: `i32({bound.span.text})`" if isinstance(bound.type, Scalar) else None
+            fix = (
+                f"convert it: `i32({bound.span.text})`" if isinstance(bound.type, Scalar) else None
+            )
             ctx.error(
-                "E0328", f"a bound of `range` is an integer, but this is {describe(bound)}", bound.span, help=fix
+                "E0328",
+                f"a bound of `range` is an integer, but this is {describe(bound)}",
+                bound.span,
+                help=fix,
             )
     if callee is lang.static_range:
         trips = _static_trips(ctx, bounds, iterable.span)
@@ -180,11 +188,13 @@ def _reversed(
     # The last number is start + ((stop - start - sign) // step) * step, and none if there are none.
     start, stop = ctx.temporary(start, "start"), ctx.temporary(stop, "stop")
     sign = one if step.value > 0 else ir.Literal(-1, type_, span=span)
-    trips = ir.Binary(
-        BinaryOp.FLOOR_DIV, minus(minus(stop, start), sign), step, type_, span=span
-    )
+    trips = ir.Binary(BinaryOp.FLOOR_DIV, minus(minus(stop, start), sign), step, type_, span=span)
     last = ir.Binary(
-        BinaryOp.ADD, start, ir.Binary(BinaryOp.MUL, trips, step, type_, span=span), type_, span=span
+        BinaryOp.ADD,
+        start,
+        ir.Binary(BinaryOp.MUL, trips, step, type_, span=span),
+        type_,
+        span=span,
     )
     return last, minus(start, sign), back
 
@@ -197,8 +207,6 @@ def _for_range(
     stop: ir.Expr,
     step: ir.Expr,
 ) -> ir.Stmt:
-    from pywgsl.frontend.statements import assign_variable, join_web
-
     assert start.type is not None
     web = ctx.web_of(node.target)
     own = ctx.scope.assignments[web] == 1 and web not in ctx.scope.escaping
@@ -248,7 +256,8 @@ def _static_trips(ctx: Context, bounds: list[ir.Expr], span: Span) -> Sequence[i
 def _unrolled(ctx: Context, node: syntax.For, inner: Inner, trips: Sequence[int]) -> None:
     """Write the body once for each number.
 
-    `continue` and `break` become exits of loops that run once: one around each copy, one around all.
+    `continue` and `break` become exits of loops that run once: one around each copy, one around
+    all.
     """
     flag = ir.Local(ctx.fresh("left"), BOOL, span=node.span)
     leave_all = ir.Assign(flag, ir.Literal(True, BOOL, span=node.span), span=node.span)
@@ -284,8 +293,6 @@ def _unrolled(ctx: Context, node: syntax.For, inner: Inner, trips: Sequence[int]
 
 
 def _bind_trip(ctx: Context, node: syntax.For, number: int) -> None:
-    from pywgsl.frontend.statements import assign_variable, join_web
-
     web = ctx.web_of(node.target)
     found = ir.Literal(number, I32, span=node.target.span)
     if ctx.scope.assignments[web] == 1:
@@ -301,5 +308,3 @@ def _once(body: ir.Block, span: Span) -> ir.While:
     if body and isinstance(body[-1], ir.Break | ir.Return):
         return ir.While(always, body, span=span)
     return ir.While(always, (*body, ir.Break(span=span)), span=span)
-
-

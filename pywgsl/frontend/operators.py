@@ -10,6 +10,7 @@ from pywgsl.frontend.convert import coerce, concrete, describe, parenthesized, u
 from pywgsl.ir import BinaryOp, UnaryOp
 from pywgsl.source import Span
 from pywgsl.types import (
+    ABSTRACT_FLOAT,
     ABSTRACT_INT,
     BOOL,
     F32,
@@ -69,15 +70,21 @@ def condition(ctx: Context, value: ir.Expr, where: str) -> ir.Expr:
             fix = f"compare it: `{parenthesized(text)} != {zero}`"
         elif isinstance(value.type, Vector) and value.type.scalar is BOOL:
             fix = f"say which you mean: `pw.all({text})` or `pw.any({text})`"
-        ctx.error("E0307", f"{where} needs a `bool`, but this is {describe(value)}", value.span, help=fix)
+        ctx.error(
+            "E0307", f"{where} needs a `bool`, but this is {describe(value)}", value.span, help=fix
+        )
     return value
 
 
 def binary(ctx: Context, op: BinaryOp, left: ir.Expr, right: ir.Expr, span: Span) -> ir.Expr:
     """Return `left op right` for an arithmetic or bitwise operator."""
-    if isinstance(left, ir.Literal) and isinstance(right, ir.Literal):
-        if _is_abstract(left) and _is_abstract(right):
-            return _fold_python(ctx, op, left, right, span)
+    if (
+        isinstance(left, ir.Literal)
+        and isinstance(right, ir.Literal)
+        and _is_abstract(left)
+        and _is_abstract(right)
+    ):
+        return _fold_python(ctx, op, left, right, span)
     what = f"`{spelling(op)}`"
     if op in _SHIFTS:
         return _shift(ctx, op, left, right, span)
@@ -99,9 +106,11 @@ def binary(ctx: Context, op: BinaryOp, left: ir.Expr, right: ir.Expr, span: Span
 
 def compare(ctx: Context, op: BinaryOp, left: ir.Expr, right: ir.Expr, span: Span) -> ir.Expr:
     """Return one comparison of a chain."""
-    if isinstance(left, ir.Literal) and isinstance(right, ir.Literal):
-        if _is_abstract(left) and _is_abstract(right) or left.type is right.type is BOOL:
-            return ir.Literal(bool(fold.python_binary(op, left.value, right.value)), BOOL, span=span)
+    if _are_python(left, right):
+        assert isinstance(left, ir.Literal)
+        assert isinstance(right, ir.Literal)
+        holds = bool(fold.python_binary(op, left.value, right.value))
+        return ir.Literal(holds, BOOL, span=span)
     left, right = unify(ctx, left, right, span, f"`{op.value}`")
     scalar = scalar_of(_type(left))
     if scalar is BOOL and op not in (BinaryOp.EQ, BinaryOp.NE):
@@ -137,6 +146,13 @@ def _type(expr: ir.Expr) -> Type:
     return expr.type
 
 
+def _are_python(left: ir.Expr, right: ir.Expr) -> bool:
+    """Whether two operands are constants that Python itself compares."""
+    if not isinstance(left, ir.Literal) or not isinstance(right, ir.Literal):
+        return False
+    return (_is_abstract(left) and _is_abstract(right)) or left.type is right.type is BOOL
+
+
 def _is_abstract(expr: ir.Literal) -> bool:
     return isinstance(expr.type, Scalar) and expr.type.is_abstract
 
@@ -153,9 +169,7 @@ def _fold_python(
     return fold.literal(value, span)
 
 
-def _check_operands(
-    ctx: Context, op: BinaryOp, left: ir.Expr, right: ir.Expr, span: Span
-) -> None:
+def _check_operands(ctx: Context, op: BinaryOp, left: ir.Expr, right: ir.Expr, span: Span) -> None:
     a, b = scalar_of(_type(left)), scalar_of(_type(right))
     what = f"`{spelling(op)}`"
     if a is None or b is None:
@@ -164,7 +178,9 @@ def _check_operands(
         if a.is_float or b.is_float:
             wrong = left if a.is_float else right
             ctx.error(
-                "E0305", f"{what} works on integers and bools, but this is {describe(wrong)}", wrong.span
+                "E0305",
+                f"{what} works on integers and bools, but this is {describe(wrong)}",
+                wrong.span,
             )
         return
     for side, scalar in ((left, a), (right, b)):
@@ -185,14 +201,12 @@ def _as_float(ctx: Context, operand: ir.Expr) -> ir.Expr:
     scalar = scalar_of(_type(operand))
     if scalar is None or scalar.is_float or scalar.is_abstract:
         if isinstance(operand, ir.Literal) and operand.type is ABSTRACT_INT:
-            return ir.Literal(float(operand.value), fold.ABSTRACT_FLOAT, span=operand.span)
+            return ir.Literal(float(operand.value), ABSTRACT_FLOAT, span=operand.span)
         return operand
     return coerce(ctx, operand, with_scalar(_type(operand), F32))
 
 
-def _result_form(
-    ctx: Context, op: BinaryOp, left: ir.Expr, right: ir.Expr, span: Span
-) -> Type:
+def _result_form(ctx: Context, op: BinaryOp, left: ir.Expr, right: ir.Expr, span: Span) -> Type:
     """Return the type of an operation on two operands with one scalar type."""
     a, b = _type(left), _type(right)
     if isinstance(a, Matrix) or isinstance(b, Matrix):
@@ -206,9 +220,7 @@ def _result_form(
     )
 
 
-def _matrix_form(
-    ctx: Context, op: BinaryOp, left: ir.Expr, right: ir.Expr, span: Span
-) -> Type:
+def _matrix_form(ctx: Context, op: BinaryOp, left: ir.Expr, right: ir.Expr, span: Span) -> Type:
     a, b = _type(left), _type(right)
     if op in (BinaryOp.ADD, BinaryOp.SUB) and a == b:
         return a
@@ -237,12 +249,16 @@ def _shift(ctx: Context, op: BinaryOp, left: ir.Expr, right: ir.Expr, span: Span
     if isinstance(right, ir.Literal):
         if not 0 <= right.value <= 31:
             ctx.error(
-                "E0309", f"a shift count must be from 0 to 31, but this is {right.value}", right.span
+                "E0309",
+                f"a shift count must be from 0 to 31, but this is {right.value}",
+                right.span,
             )
         right = ir.Literal(right.value, U32, span=right.span)
     elif b is not U32:
         right = ir.Convert(right, with_scalar(_type(right), U32), span=right.span)
-    form = _result_form(ctx, op, left, ir.Convert(right, with_scalar(_type(right), _scalar(left))), span)
+    form = _result_form(
+        ctx, op, left, ir.Convert(right, with_scalar(_type(right), _scalar(left))), span
+    )
     if isinstance(left, ir.Literal) and isinstance(right, ir.Literal):
         folded = fold.typed_binary(op, left, right, form)
         if folded is not None:
@@ -285,5 +301,3 @@ def _power(ctx: Context, base: ir.Expr, exponent: ir.Expr, span: Span) -> ir.Exp
         return product(square, base)
     square = ctx.temporary(square, "square")
     return product(square, square)
-
-

@@ -45,8 +45,8 @@ def resolve(
 ) -> tuple[Scope, list[Diagnostic]]:
     """Return the webs of a function, and a diagnostic for each read that may find nothing.
 
-    `constant` decides branches that are never taken in this specialization; what they contain does not
-    count.
+    `constant` decides branches that are never taken in this specialization; what they contain
+    does not count.
     """
     walker = _Walker(constant)
     scope = walker.scope
@@ -208,12 +208,12 @@ class _Walker:
             return left if right is None else right
         merged: Environment = {}
         for name in left.keys() | right.keys():
-            l, r = left.get(name, _NEVER), right.get(name, _NEVER)
-            if l == _NEVER and max(r) >= 0 and left_text:
-                l = self.path(node, name, left_text)
-            if r == _NEVER and max(l) >= 0 and right_text:
-                r = self.path(node, name, right_text)
-            merged[name] = l | r
+            here, there = left.get(name, _NEVER), right.get(name, _NEVER)
+            if here == _NEVER and max(there) >= 0 and left_text:
+                here = self.path(node, name, left_text)
+            if there == _NEVER and max(here) >= 0 and right_text:
+                there = self.path(node, name, right_text)
+            merged[name] = here | there
         return merged
 
     def path(self, node: syntax.Node, name: str, text: str) -> Reaching:
