@@ -150,10 +150,9 @@ class Kernel:
                 two need different text (subgroup operations).
             constants: values of the `Const` parameters without a default.
         """
-        from pywgsl.codegen.layout import Grid
         from pywgsl.codegen.to_wgsl import to_wgsl
 
-        return to_wgsl(self._module(constants), Grid.PLAIN, target=target).text
+        return to_wgsl(self._module(constants), target=target).text
 
     def numpy_source(self, **constants: Constant) -> str:
         """Return the NumPy code that the reference runs, as text."""

@@ -30,10 +30,11 @@ def reflect(module: ir.Module) -> dict[str, Any]:
     `fields` (`name`, `type`, `offset`, `size`, `carries`), or None if there is no struct;
     `constants` by name; `launch`; `requires`.
     """
-    layout = uniform_layout(module, Grid.PLAIN)
+    wgsl = to_wgsl(module)
+    layout = wgsl.uniforms
     return {
         "name": module.name,
-        "entry_point": to_wgsl(module, Grid.PLAIN).entry_point,
+        "entry_point": wgsl.entry_point,
         "workgroup_size": list(module.workgroup_size),
         "bindings": _bindings(module, layout),
         "uniform": _uniform(layout) if layout.size else None,

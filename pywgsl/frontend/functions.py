@@ -126,7 +126,7 @@ def _check_result(ctx: Context) -> None:
         name = ctx.captured.tree.name
         where = ctx.returns_nothing or ctx.captured.tree.span
         ctx.note(
-            "E0331",
+            "E0402",
             f"`{name}` may end without returning a value",
             where,
             Label(ctx.returns_value, "here it returns one"),
@@ -295,7 +295,7 @@ def _specialize(
     key = (captured.function, tuple(_signature(bound[p.name]) for p in captured.parameters))
     if key in program.in_progress or any(k[0] is captured.function for k in program.in_progress):
         ctx.error(
-            "E0333",
+            "E0403",
             f"`{captured.tree.name}` calls itself",
             span,
             help="GPUs have no call stack: write a loop",

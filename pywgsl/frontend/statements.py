@@ -251,7 +251,7 @@ def _return(ctx: Context, node: syntax.Return) -> None:
         return
     if ctx.is_kernel:
         ctx.error(
-            "E0326",
+            "E0401",
             "a kernel returns nothing",
             node.value.span,
             help="store the result in a buffer: `output[i] = …`",

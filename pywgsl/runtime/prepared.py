@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pywgsl import ir
+from pywgsl.codegen.layout import ParameterValue
 from pywgsl.errors import LaunchError
 from pywgsl.frontend.definition import KernelParameter, Kind
 from pywgsl.runtime.elements import element
@@ -46,16 +47,22 @@ class PreparedLaunch:
         self._pack = program.packer.pack
         lengths = {b.name: a.shape for b, a in zip(module.buffers, arrays, strict=True)}
         self._tail = program.packer.tail(lengths, shape)
-        self._uniforms = [
-            (i, specialization.converters[p.name])
+        # The struct has only what the kernel uses; the other arguments are only checked.
+        used = {f.origin for f in program.layout.fields}
+        uniforms = [
+            (i, specialization.converters[p.name], ParameterValue(p.name) in used)
             for i, p in enumerate(parameters)
             if p.kind is Kind.UNIFORM
         ]
+        self._uniforms = [(i, convert) for i, convert, is_used in uniforms if is_used]
+        self._unused = [(i, convert) for i, convert, is_used in uniforms if not is_used]
         self._flat = all(isinstance(u.type, Scalar) for u in module.uniforms)
         self._fixed = None if self._uniforms else self._pack(*self._tail)
 
     def run(self, values: Sequence[Any]) -> None:
         """Queue the launch with these values of the kernel's parameters."""
+        for i, convert in self._unused:
+            convert(values[i])
         data = self._fixed
         if data is None:
             numbers = [convert(values[i]) for i, convert in self._uniforms]

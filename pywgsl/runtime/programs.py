@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import wgpu
 
 from pywgsl import ir
-from pywgsl.codegen.layout import Grid, uniform_layout
+from pywgsl.codegen.layout import Grid
 from pywgsl.codegen.to_wgsl import Wgsl, to_wgsl
-from pywgsl.errors import CompileError, DeviceError, Diagnostic, Label
+from pywgsl.errors import CompileError, DeviceError, Diagnostic, Label, PywgslWarning
 from pywgsl.runtime.buffers import MIN_BINDING, GpuArray
 from pywgsl.runtime.uniforms import UniformPacker
 from pywgsl.source import NOWHERE, Span
@@ -27,16 +28,19 @@ class GpuProgram:
     """A specialized kernel, compiled for a GPU.
 
     Attributes:
-        packer: what packs the uniform struct.
+        layout: the uniform struct.
+        packer: what packs it.
         pipeline: wgpu's compute pipeline.
     """
 
     def __init__(self, device: GpuDevice, module: ir.Module, grid: Grid) -> None:
         self._device = device
         self._check_limits(module)
-        layout = uniform_layout(module, grid)
+        wgsl = to_wgsl(module, grid=grid, target="wgpu")
+        _warn_of_prints(module, wgsl)
+        layout = wgsl.uniforms
+        self.layout = layout
         self.packer = UniformPacker(layout)
-        wgsl = to_wgsl(module, grid, target="wgpu")
         gpu = device.gpu
         self._layout = gpu.create_bind_group_layout(entries=_layout_entries(module, layout.size))
         try:
@@ -124,10 +128,20 @@ def _rejection(
     return CompileError([diagnostic])
 
 
+def _warn_of_prints(module: ir.Module, wgsl: Wgsl) -> None:
+    if wgsl.prints:
+        places = ", ".join(span.location() for span in wgsl.prints)
+        warnings.warn(
+            f"{module.name}: a GPU does not run `print` ({places}); NumPy does",
+            PywgslWarning,
+            stacklevel=2,
+        )
+
+
 def _author_span(wgsl: Wgsl, text: str) -> Span:
     """Return where the line that a message names comes from."""
     for match in re.finditer(r":(\d+):\d+", text):
-        line = int(match[1]) - 1
-        if 0 <= line < len(wgsl.lines):
-            return wgsl.lines[line] or NOWHERE
+        line = int(match[1])
+        if 1 <= line <= len(wgsl.lines):
+            return wgsl.span_of(line) or NOWHERE
     return NOWHERE

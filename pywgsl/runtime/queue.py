@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MAX_PENDING = 512
 _ARENA_SIZE = 1 << 20
 _MAX_STAGING = 1 << 26
+_FENCE_SIZE = 16
 _ERRORS = (wgpu.GPUError, RuntimeError, MemoryError)
 
 Encode: TypeAlias = Callable[[Any], None]
@@ -108,9 +109,14 @@ class Queue:
 
     def synchronize(self) -> None:
         """Wait until all that was queued has run."""
-        with self.lock, self.errors("waiting for the device"):
-            self.flush()
-            self.submit_and_wait([])
+        with self.lock:
+            fence = self._staging_buffer(_FENCE_SIZE)
+            try:
+                # In one submission with what waits: each costs about as much as a launch.
+                self._submit(_clearing(fence))
+                _wait_for(fence)
+            except _ERRORS as error:
+                raise self._device_error("waiting for the device", error) from error
 
     def flush(self) -> None:
         """Submit what is queued, without waiting for it."""
@@ -128,10 +134,9 @@ class Queue:
 
     def submit_and_wait(self, items: Sequence[Item]) -> None:
         """Submit items now, and wait until they have run."""
-        fence = self._staging_buffer(16)
-        self.submit(items, lambda encoder: encoder.clear_buffer(fence, 0, 16))
-        with mapped(fence, 16):
-            pass
+        fence = self._staging_buffer(_FENCE_SIZE)
+        self.submit(items, _clearing(fence))
+        _wait_for(fence)
 
     @contextmanager
     def errors(self, doing: str) -> Iterator[None]:
@@ -139,11 +144,11 @@ class Queue:
         try:
             yield
         except _ERRORS as error:
-            if isinstance(error, DeviceError):
-                raise
             raise self._device_error(doing, error) from error
 
     def _device_error(self, doing: str, error: BaseException) -> DeviceError:
+        if isinstance(error, DeviceError):
+            return error
         text = str(error).strip()
         what = "refused it"
         if isinstance(error, MemoryError) or "out of memory" in text.lower():
@@ -237,6 +242,15 @@ def mapped(buffer: Any, size: int) -> Iterator[memoryview]:
         yield buffer.read_mapped(0, size, copy=False)
     finally:
         buffer.unmap()
+
+
+def _clearing(fence: Any) -> Encode:
+    return lambda encoder: encoder.clear_buffer(fence, 0, _FENCE_SIZE)
+
+
+def _wait_for(fence: Any) -> None:
+    fence.map_async("READ_NOSYNC", 0, _FENCE_SIZE).sync_wait()
+    fence.unmap()
 
 
 def _copying(source: Any, start: int, destination: Any, size: int) -> Encode:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pywgsl import ir
+from pywgsl.analysis.uses import synchronizes
 from pywgsl.codegen.layout import Grid
 from pywgsl.runtime.arguments import Packed, uniform_converter
 from pywgsl.runtime.numpy_program import NumpyProgram
@@ -51,10 +52,7 @@ class Specialization:
     @cached_property
     def synchronizes(self) -> bool:
         """Whether invocations of a workgroup work together, so that only whole ones can run."""
-        if any(v.space is ir.Space.WORKGROUP for v in self.module.variables):
-            return True
-        calls = (node for node in ir.walk(self.module) if isinstance(node, ir.Call))
-        return any("barrier" in c.builtin or c.builtin.startswith("workgroup_") for c in calls)
+        return synchronizes(self.module)
 
     def gpu(self, device: GpuDevice, grid: Grid) -> GpuProgram:
         """Return the kernel compiled for a GPU."""
