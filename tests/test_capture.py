@@ -167,6 +167,39 @@ def test_lines_inserted_above_do_not_matter(imported: Importer) -> None:
     assert capture(module.f).source.first_line == 3
 
 
+def test_an_unchanged_text_is_verified_whatever_its_scopes(imported: Importer) -> None:
+    module = imported(
+        """
+        from __future__ import annotations
+        import math
+        try:
+            import math as m
+        except ImportError:
+            m = None
+        from math import *
+
+        class A:
+            import cmath
+            def make(self):
+                k = 1
+                class B:
+                    if True:
+                        def f(__x: int):
+                            return math.sin(__x) + m.cos(k) + B.f.y() + tan.z()
+                        def h(x): return x in {"one", "two", "three"}
+                    async def g(x):
+                        import random
+                        await random.x(cmath.y())
+                return B
+        """
+    )
+    edit(module, "", "")  # Only its time changes, so that nothing but the bytecode vouches for it.
+    functions = module.A().make()
+    assert capture(functions.f).source.first_line == 15
+    assert [d.code for d in error_of(functions.h).diagnostics] == ["E0127"]
+    assert [d.code for d in error_of(functions.g).diagnostics] == ["E0106", "E0112", "E0106"]
+
+
 def test_another_text_is_never_taken_for_the_function(imported: Importer) -> None:
     module = imported("def f(x):\n    return x + 1\n")
     edit(module, "+", "-")

@@ -33,10 +33,13 @@ _FILTERS = threading.Lock()
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """A function's definition in a text: its node, and the module-level statement around it."""
+    """A function's definition in a text: its node, and what its compilation depends on."""
 
     node: FunctionNode
+    #: The module-level statement around it, which makes the scopes what they are.
     outermost: ast.stmt
+    #: Those of the module: a call of an imported module's function has bytecode of its own.
+    imports: list[ast.stmt]
     in_class: bool
 
     @property
@@ -217,15 +220,23 @@ def _definitions(text: str) -> dict[str, list[Definition]]:
         module = _parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return found
-    pending = [(statement, statement, False) for statement in module.body]
+    imports: list[ast.stmt] = []
+    # The scope of a statement is the function or class around it, or None.
+    pending: list[tuple[ast.stmt, ast.stmt, ast.stmt | None]]
+    pending = [(statement, statement, None) for statement in reversed(module.body)]
     while pending:
-        statement, outermost, in_class = pending.pop()
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            definition = Definition(statement, outermost, in_class)
-            found.setdefault(statement.name, []).append(definition)
-        is_scope = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        inner = isinstance(statement, ast.ClassDef) if is_scope else in_class
-        pending += [(child, outermost, inner) for child in _substatements(statement)]
+        statement, outermost, scope = pending.pop()
+        match statement:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                in_class = isinstance(scope, ast.ClassDef)
+                definition = Definition(statement, outermost, imports, in_class)
+                found.setdefault(statement.name, []).append(definition)
+                scope = statement
+            case ast.ClassDef():
+                scope = statement
+            case ast.Import() | ast.ImportFrom() if scope is None:
+                imports.append(statement)
+        pending += [(child, outermost, scope) for child in _substatements(statement)]
     return found
 
 
@@ -244,8 +255,7 @@ def _nearest_first(text: str, code: CodeType) -> list[Definition]:
 
 def _compiles_to(definition: Definition, code: CodeType) -> bool:
     """Whether a definition has the bytecode of a function."""
-    # The statement around it makes the scopes what they were.
-    module = ast.Module([definition.outermost], type_ignores=[])
+    module = ast.Module([*definition.imports, definition.outermost], type_ignores=[])
     flags = code.co_flags & __future__.annotations.compiler_flag
     flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # A notebook's cell may have one.
     try:
@@ -269,11 +279,6 @@ def _compiles_to(definition: Definition, code: CodeType) -> bool:
 
 def _fingerprint(code: CodeType) -> tuple[Any, ...]:
     """Return all that says what a function does, and nothing that says where it stands."""
-    constants = tuple(
-        # By spelling: 1, 1.0 and True are equal, and nan is not.
-        _fingerprint(constant) if isinstance(constant, CodeType) else repr(constant)
-        for constant in code.co_consts
-    )
     return (
         code.co_code,
         code.co_names,
@@ -282,8 +287,18 @@ def _fingerprint(code: CodeType) -> tuple[Any, ...]:
         code.co_cellvars,
         code.co_argcount,
         code.co_kwonlyargcount,
-        constants,
+        tuple(_constant(constant) for constant in code.co_consts),
     )
+
+
+def _constant(value: object) -> object:
+    match value:
+        case CodeType():
+            return _fingerprint(value)
+        case frozenset():
+            return frozenset(repr(element) for element in value)
+        case _:
+            return repr(value)  # By spelling: 1, 1.0 and True are equal, and nan is not.
 
 
 def _excerpt(filename: str, text: str, definition: Definition) -> Source:
