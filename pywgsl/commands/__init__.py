@@ -1,0 +1,1 @@
+"""The command line: `pywgsl …`, or `python -m pywgsl …`."""

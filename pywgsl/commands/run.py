@@ -1,0 +1,142 @@
+"""`pywgsl run`: a kernel on arrays from files or made up on the spot."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pywgsl.commands.load import load_kernel, read_constants, read_number
+from pywgsl.commands.main import UsageError
+from pywgsl.frontend.definition import MISSING, KernelParameter, Kind
+from pywgsl.kernel import Kernel
+from pywgsl.runtime.devices import device
+from pywgsl.types import BOOL, Matrix, RuntimeArray, Scalar, Vector, scalar_of
+
+_MAKERS: dict[str, Callable[[tuple[int, ...], np.dtype[Any]], np.ndarray[Any, Any]]] = {
+    "zeros": np.zeros,
+    "ones": np.ones,
+    "arange": lambda shape, dtype: np.arange(np.prod(shape)).astype(dtype).reshape(shape),
+    # Always the same numbers, so that two runs can be compared.
+    "random": lambda shape, dtype: _random(shape, dtype),
+}
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a kernel and show what it wrote."""
+    kernel = load_kernel(options.kernel)
+    kernel = kernel.specialize(**read_constants([kernel], options.const))
+    where = device(options.device)
+    values = _arguments(kernel, options.arguments)
+    arrays = {
+        name: where.array(value) for name, value in values.items() if isinstance(value, np.ndarray)
+    }
+    saves = dict(_pair(item, "--save NAME=FILE.npy") for item in options.save)
+    for name in saves:
+        if name not in arrays:
+            known = ", ".join(f"`{n}`" for n in arrays) or "none"
+            raise UsageError(f"there is no array `{name}` to save; there are: {known}")
+    kernel[_shape(options.shape)](**(values | arrays))
+    written = {b["name"] for b in kernel.reflection()["bindings"] if b["access"] == "read_write"}
+    for name, array in arrays.items():
+        result = array.numpy()
+        if name in saves:
+            _save(saves[name], result)
+        if name in written:
+            print(f"{name}: {result.dtype}{list(result.shape)} on {where.name}")
+            print(np.array2string(result, threshold=20))
+    return 0
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.replace("x", ",").split(","))
+    except ValueError:
+        raise UsageError(f"--shape takes up to three integers, but got `{text}`") from None
+
+
+def _pair(item: str, form: str) -> tuple[str, str]:
+    name, equals, value = item.partition("=")
+    if not equals or not name or not value:
+        raise UsageError(f"expected {form}, but got `{item}`")
+    return name, value
+
+
+def _arguments(kernel: Kernel, given: Sequence[str]) -> dict[str, Any]:
+    parameters = {p.name: p for p in kernel.parameters}
+    texts = dict(_pair(item, "NAME=VALUE") for item in given)
+    for name in texts:
+        if name not in parameters:
+            known = ", ".join(f"`{n}`" for n in parameters)
+            raise UsageError(f"{kernel.name} has no parameter `{name}`; it has {known}")
+    for name, parameter in parameters.items():
+        if name not in texts and parameter.default is MISSING:
+            raise UsageError(f"{kernel.name}: `{name}` is missing: {_example(parameter)}")
+    return {name: _value(parameters[name], text) for name, text in texts.items()}
+
+
+def _example(parameter: KernelParameter) -> str:
+    if isinstance(parameter.type, RuntimeArray):
+        shape = "x".join(["64"] * parameter.type.ndim)
+        return f"`{parameter.name}=FILE.npy` or `{parameter.name}=zeros:{shape}`"
+    return f"`{parameter.name}=1`"
+
+
+def _value(parameter: KernelParameter, text: str) -> Any:
+    type_ = parameter.type
+    if isinstance(type_, RuntimeArray):
+        return _array(parameter.name, type_, text)
+    if isinstance(type_, Vector | Matrix):
+        numbers = [read_number(parameter.name, part, float) for part in text.split(",")]
+        return np.asarray(numbers, type_.scalar.dtype)
+    if parameter.kind is Kind.CONST:
+        return read_number(parameter.name, text, type_)
+    kind = bool if type_ is BOOL else float
+    if isinstance(type_, Scalar) and type_.is_integer:
+        kind = int
+    return read_number(parameter.name, text, kind)
+
+
+def _array(name: str, type_: RuntimeArray, text: str) -> np.ndarray[Any, Any]:
+    maker, colon, shape_text = text.partition(":")
+    if not colon or maker not in _MAKERS:
+        return _load(name, text)
+    scalar = scalar_of(type_.element)
+    assert scalar is not None
+    shape = _shape(shape_text)
+    if isinstance(type_.element, Vector):
+        shape = (*shape, type_.element.width)
+    if isinstance(type_.element, Matrix):
+        shape = (*shape, type_.element.columns, type_.element.rows)
+    return _MAKERS[maker](shape, scalar.dtype)
+
+
+def _load(name: str, text: str) -> np.ndarray[Any, Any]:
+    if not Path(text).is_file():
+        makers = ", ".join(f"{m}:N" for m in _MAKERS)
+        raise UsageError(f"`{name}` takes a file or one of {makers}; there is no file `{text}`")
+    try:
+        loaded = np.load(text, allow_pickle=False)
+    except ValueError as error:
+        raise UsageError(f"{text} is not an array saved by NumPy: {error}") from error
+    if not isinstance(loaded, np.ndarray):
+        raise UsageError(f"{text} holds several arrays; save one with `np.save`")
+    return loaded
+
+
+def _save(path: str, array: np.ndarray[Any, Any]) -> None:
+    try:
+        np.save(path, array)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _random(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    generator = np.random.default_rng(0)
+    if dtype.kind == "f":
+        return generator.standard_normal(shape).astype(dtype)
+    high = 2 if dtype.kind == "b" else 100
+    return generator.integers(0, high, shape).astype(dtype)
