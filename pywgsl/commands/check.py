@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pywgsl.commands.load import kernels_of, load_module, read_constants
 from pywgsl.commands.main import UsageError
@@ -46,7 +46,7 @@ def _gpu() -> GpuDevice | None:
     return found  # type: ignore[return-value]  # "gpu" never gives NumPy
 
 
-def _check_kernel(kernel: Kernel, values: dict[str, object], gpu: GpuDevice | None) -> bool:
+def _check_kernel(kernel: Kernel, values: dict[str, Any], gpu: GpuDevice | None) -> bool:
     from pywgsl.codegen.layout import Grid
 
     wanted = [p for p in kernel.parameters if p.kind is Kind.CONST]

@@ -172,9 +172,10 @@ def _builtins(options: argparse.Namespace) -> int:
         for row in BUILTINS.values():
             print(f"{row.name:{width}}  {row.doc}")
         return 0
-    row = BUILTINS.get(options.name.removeprefix("pw."))
-    if row is None:
-        raise UsageError(f"there is no builtin `{options.name}`{_close(options.name, BUILTINS)}")
+    name = options.name.removeprefix("pw.")
+    if name not in BUILTINS:
+        raise UsageError(f"there is no builtin `{name}`{_close(name, BUILTINS)}")
+    row = BUILTINS[name]
     print(f"{row.name}: {row.doc}\n")
     for rule in row.rules:
         print(f"    {row.name}{rule}")

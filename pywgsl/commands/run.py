@@ -94,10 +94,9 @@ def _value(parameter: KernelParameter, text: str) -> Any:
         return np.asarray(numbers, type_.scalar.dtype)
     if parameter.kind is Kind.CONST:
         return read_number(parameter.name, text, type_)
-    kind = bool if type_ is BOOL else float
     if isinstance(type_, Scalar) and type_.is_integer:
-        kind = int
-    return read_number(parameter.name, text, kind)
+        return read_number(parameter.name, text, int)
+    return read_number(parameter.name, text, bool if type_ is BOOL else float)
 
 
 def _array(name: str, type_: RuntimeArray, text: str) -> np.ndarray[Any, Any]:
