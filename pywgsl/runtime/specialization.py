@@ -11,10 +11,10 @@ from pywgsl import ir
 from pywgsl.analysis.uses import synchronizes
 from pywgsl.codegen.layout import Grid
 from pywgsl.runtime.arguments import Packed, uniform_converter
-from pywgsl.runtime.numpy_program import NumpyProgram
 
 if TYPE_CHECKING:
     from pywgsl.runtime.gpu import GpuDevice
+    from pywgsl.runtime.numpy_program import NumpyProgram
     from pywgsl.runtime.programs import GpuProgram
 
 
@@ -42,6 +42,8 @@ class Specialization:
     @cached_property
     def numpy(self) -> NumpyProgram:
         """The kernel as NumPy code."""
+        from pywgsl.runtime.numpy_program import NumpyProgram
+
         return NumpyProgram(self.module)
 
     @cached_property
