@@ -329,6 +329,9 @@ fn $hypot(x: f32, y: f32) -> f32 {
     if ($isinf(x) || $isinf(y)) {
         return $inf();
     }
+    if ($isnan(x) || $isnan(y)) {
+        return $nan();
+    }
     let large = $max(abs(x), abs(y));
     let ratio = $min(abs(x), abs(y)) / large;
     return select(large * sqrt(1.0 + ratio * ratio), large, large == 0.0);
@@ -367,7 +370,7 @@ _SUFFIX = {I32: "", U32: "u", F32: ".0", F16: ".0h"}
 
 _NUMBER = re.compile(r"\bT\((-?\d+)\)")
 _CALL = re.compile(r"\$(\w+)")
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_CALLED = re.compile(r"(\w+)\(")
 
 
 class Prelude:
@@ -393,9 +396,9 @@ class Prelude:
         self._used.add(unique)
         return unique
 
-    def words(self) -> set[str]:
-        """Return every word that the functions are written with."""
-        return {word for text in self.functions for word in _WORD.findall(text)}
+    def called(self) -> set[str]:
+        """Return the names of what the functions call, WGSL's own among them."""
+        return {name for text in self.functions for name in _CALLED.findall(text)}
 
     def _text(self, name: str, types: tuple[Type, ...]) -> str:
         scalar = scalar_of(types[0]) if types else F32

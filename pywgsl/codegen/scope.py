@@ -11,6 +11,7 @@ from pywgsl.builtins import BUILTINS
 from pywgsl.codegen.layout import AxisLength, Grid, Origin, UniformLayout, stored, uniform_layout
 from pywgsl.codegen.names import FORBIDDEN, MODULE_SPOKEN_FOR, SPOKEN_FOR, fresh, rename
 from pywgsl.codegen.prelude import Prelude
+from pywgsl.codegen.wgsl_literals import literal
 from pywgsl.types import Atomic, FixedArray, RuntimeArray, Scalar, Struct, Type
 
 _ID_ORDER = {id_: position for position, id_ in enumerate(ir.Id)}
@@ -72,22 +73,23 @@ class ModuleScope:
     def _loader_text(self, buffer: ir.Buffer) -> str:
         type_ = buffer.type
         assert isinstance(type_, RuntimeArray)
-        indices = "ijkl"[: type_.ndim]
+        reserved = {self.globals[buffer.name], self.uniforms}
+        indices = [fresh(letter, reserved) for letter in "ijkl"[: type_.ndim]]
         lengths = [f"u32({self.uniform(AxisLength(buffer.name, a))})" for a in range(type_.ndim)]
         inside = " && ".join(f"{i} < {n}" for i, n in zip(indices, lengths, strict=True))
         offset = indices[0]
         for index, length in zip(indices[1:], lengths[1:], strict=True):
             offset = f"({offset})" if "+" in offset else offset
             offset = f"{offset} * {length} + {index}"
-        element = self.spell(stored(type_.element))
+        element = stored(type_.element)
         value = f"{self.globals[buffer.name]}[{offset}]"
         if buffer.name in self.atomics:
             value = f"atomicLoad(&{value})"
         params = ", ".join(f"{index}: u32" for index in indices)
         return (
-            f"fn {self._loaders[buffer.name]}({params}) -> {element} {{\n"
+            f"fn {self._loaders[buffer.name]}({params}) -> {self.spell(element)} {{\n"
             f"    if ({inside}) {{\n        return {value};\n    }}\n"
-            f"    return {element}();\n}}"
+            f"    return {self.zero(element)};\n}}"
         )
 
     def uniform(self, origin: Origin) -> str:
@@ -113,6 +115,11 @@ class ModuleScope:
                 return f"array<{self.spell(stored(element))}>"
             case _:
                 return str(type_)
+
+    def zero(self, type_: Type) -> str:
+        """Return the text of a type's zero."""
+        code = literal(ir.Literal(0, type_)) if isinstance(type_, Scalar) else None
+        return code.text if code is not None else f"{self.spell(type_)}()"
 
     def spell_global(self, name: str, type_: Type) -> str:
         """Return the spelling of a variable's type; its scalars are atomic if it is used so."""
@@ -149,7 +156,10 @@ class FunctionScope:
 
     def declare(self, name: str) -> str:
         """Return a name for something that the author did not name."""
-        unique = fresh(name, self._taken, self._used)
+        unique, number = name, 1
+        while unique in self._taken or unique in self._used:
+            number += 1
+            unique = f"{name}_{number}"
         self._used.add(unique)
         return unique
 

@@ -65,7 +65,7 @@ def to_wgsl(module: ir.Module, *, grid: Grid = Grid.PLAIN, target: str = "portab
     uses = module_uses(module)
     scope, out = _emit(module, grid, uses, frozenset())
     # A name such as `exp` is free unless the text turns out to use WGSL's.
-    clash = scope.prelude.words() & scope.declared()
+    clash = scope.prelude.called() & scope.declared()
     if clash:
         scope, out = _emit(module, grid, uses, clash)
     f16 = any(_has_f16(type_) for type_ in _types(scope, uses))
@@ -171,7 +171,7 @@ def _function(scope: ModuleScope, function: ir.Function) -> Writer:
     statements.block(_without_last_return(function.body))
     if function.result is not None and not _returns(function.body):
         # Never reached, but naga and Tint do not see that of a loop.
-        out.line(f"return {scope.spell(function.result)}();", function.span)
+        out.line(f"return {scope.zero(function.result)};", function.span)
     out.close()
     return out
 
@@ -185,7 +185,7 @@ def _entry_point(scope: ModuleScope, grid: Grid) -> Writer:
     constants = ", ".join(f"{name} = {value}" for name, value in module.constants)
     out.line(f"// {module.name}{where}{f' ({constants})' if constants else ''}", module.span)
     out.line(f"@compute @workgroup_size({workgroup_size(module.workgroup_size)})", module.span)
-    out.open(f"fn {scope.entry_point}({head.params()})", module.span)
+    head.open(out, f"fn {scope.entry_point}", module.span)
     out.nest(head.lines)
     Statements(names, out).block(_without_last_return(module.body))
     out.close()

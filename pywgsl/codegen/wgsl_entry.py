@@ -9,6 +9,7 @@ from pywgsl.analysis.uses import IdKey, synchronizes
 from pywgsl.codegen.layout import Grid, LaunchSize, guarded_axes
 from pywgsl.codegen.scope import FunctionScope
 from pywgsl.codegen.writer import Writer
+from pywgsl.source import Span
 
 #: What WGSL calls each id, what the text does, and whether it has axes.
 _BUILTIN = {
@@ -55,13 +56,20 @@ class Head:
         self._guard()
         self._declare_ids()
 
-    def params(self) -> str:
-        """Return the parameter list: only the ids that are used."""
+    def open(self, out: Writer, declaration: str, span: Span) -> None:
+        """Write the first line, with only those ids as parameters that are used."""
         params: list[str] = []
         for id_, name in sorted(self._params.items(), key=lambda item: _ORDER[item[0]]):
             builtin, _, has_axes = _BUILTIN[id_]
             params.append(f"@builtin({builtin}) {name}: {'vec3u' if has_axes else 'u32'}")
-        return ", ".join(params)
+        line = f"{declaration}({', '.join(params)})"
+        if len(line) <= _WIDTH:
+            out.open(line, span)
+            return
+        out.line(f"{declaration}(", span)
+        for param in params:
+            out.line(f"    {param},", span)
+        out.open(")", span)
 
     def _raw(self, id_: ir.Id, axis: int = 0) -> str:
         """WGSL's own value of an id, u32."""
@@ -146,6 +154,8 @@ class Head:
         launched = self._module.uniform(LaunchSize(0))
         return f"i32(({launched} + {size - 1}u) / {size}u)" if size > 1 else f"i32({launched})"
 
+
+_WIDTH = 98
 
 # The ids that a folded launch changes.
 _FOLDS = (ir.Id.GLOBAL, ir.Id.WORKGROUP, ir.Id.NUM_WORKGROUPS)

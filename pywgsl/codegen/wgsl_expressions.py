@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from pywgsl import ir
@@ -9,7 +10,7 @@ from pywgsl.builtins import BUILTINS
 from pywgsl.codegen.layout import AxisLength, ParameterValue, stored
 from pywgsl.codegen.scope import FunctionScope
 from pywgsl.codegen.wgsl_literals import literal
-from pywgsl.codegen.writer import Code, call, infix, postfix, prefix
+from pywgsl.codegen.writer import PRODUCT, SUM, Code, call, infix, postfix, prefix
 from pywgsl.ir import BinaryOp, UnaryOp, type_of
 from pywgsl.types import (
     BOOL,
@@ -35,6 +36,14 @@ _ARITHMETIC = {BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL, BinaryOp.DIV}
 _DIVISIONS = {BinaryOp.FLOOR_DIV, BinaryOp.FLOOR_MOD, BinaryOp.TRUNC_DIV, BinaryOp.TRUNC_REM}
 _SHIFTS = {BinaryOp.SHL, BinaryOp.SHR}
 _MAX_PRODUCT = 4
+_OPPOSITE = {
+    BinaryOp.EQ: BinaryOp.NE,
+    BinaryOp.NE: BinaryOp.EQ,
+    BinaryOp.LT: BinaryOp.GE,
+    BinaryOp.GE: BinaryOp.LT,
+    BinaryOp.GT: BinaryOp.LE,
+    BinaryOp.LE: BinaryOp.GT,
+}
 
 
 class TooDeepError(Exception):
@@ -139,7 +148,17 @@ class Expressions:
         operand, type_ = node.operand, node.type
         if node.op is UnaryOp.NEG and scalar_of(type_) is U32:
             return infix(self.splat(ir.Literal(0, U32), type_), "-", self._hidden(operand))
+        if node.op is UnaryOp.NOT:
+            return self.negation(operand)
         return prefix(node.op.value, self._hidden(operand))
+
+    def negation(self, node: ir.Expr) -> Code:
+        """Return the opposite of a condition; comparisons of floats have none, because of nan."""
+        if isinstance(node, ir.Binary) and node.op in _OPPOSITE:
+            operand = type_of(node.left)
+            if isinstance(operand, Scalar) and not operand.is_float:
+                return self.code(replace(node, op=_OPPOSITE[node.op]))
+        return prefix("!", self._hidden(node))
 
     def _binary(self, node: ir.Binary) -> Code:
         op = node.op
@@ -178,7 +197,8 @@ class Expressions:
         token = "/" if node.op in (BinaryOp.FLOOR_DIV, BinaryOp.TRUNC_DIV) else "%"
         if self._is_plain(node):
             left, right = self._operands(node.left, node.right)
-            if isinstance(node.right, ir.Literal) and node.right.value == 0:
+            if is_constant(node.right) and not getattr(node.right, "value", 0):
+                # Tint refuses to divide by a constant zero.
                 right = self._hidden(node.right)
             return infix(left, token, right)
         divisor = int(node.right.value) if isinstance(node.right, ir.Literal) else 0
@@ -393,10 +413,16 @@ class Expressions:
         offset = self._signed(node.indices[0])
         for axis, index in enumerate(node.indices[1:], start=1):
             length = Code(self._module.uniform(AxisLength(node.base.name, axis)))
-            offset = infix(infix(offset, "*", length), "+", self._signed(index))
+            row = infix(offset, "*", length)
+            code = self._signed(index)
+            # Sums of integers wrap, so their order is free: `row + (i + 1)` needs no parentheses.
+            term = Code(code.text, max(code.level, PRODUCT)) if code.level == SUM else code
+            offset = row if code.text == "0" else infix(row, "+", term)
         return offset.text
 
     def _signed(self, index: ir.Expr) -> Code:
+        if isinstance(index, ir.Literal):
+            return Code(str(index.value))
         return self.code(index if index.type is I32 else ir.Convert(index, I32))
 
     def unsigned(self, index: ir.Expr) -> Code:

@@ -12,8 +12,8 @@ from pywgsl.codegen.layout import AxisLength, stored
 from pywgsl.codegen.scope import FunctionScope
 from pywgsl.codegen.split import split
 from pywgsl.codegen.wgsl_expressions import Expressions, TooDeepError, is_carried, is_simple
-from pywgsl.codegen.writer import Code, Writer, call, infix, prefix
-from pywgsl.ir import BinaryOp, type_of
+from pywgsl.codegen.writer import Code, Writer, call, infix
+from pywgsl.ir import BinaryOp, UnaryOp, type_of
 from pywgsl.source import Span
 from pywgsl.types import BOOL, I32, U32, RuntimeArray
 
@@ -218,10 +218,11 @@ class Statements:
         body, orelse = _spoken(node.body), _spoken(node.orelse)
         if not body and not orelse:
             return
-        condition = self._code(node.condition, node.span)
+        condition = node.condition
         if not body:
-            condition, body, orelse = prefix("!", condition), orelse, ()
-        self._out.open(f"if ({condition.text})", node.span)
+            condition = ir.Unary(UnaryOp.NOT, condition, BOOL, span=condition.span)
+            body, orelse = orelse, ()
+        self._out.open(f"if ({self._text(condition, node.span)})", node.span)
         self._inner(body)
         while orelse:
             branch = orelse[0] if len(orelse) == 1 else None
@@ -337,7 +338,8 @@ class Statements:
         self._out.open(f"for (var {trip} = 0u; {trip} < {trips}; {trip}++)", node.span)
         counter = call("i32", Code(trip)) if node.start.type is I32 else Code(trip)
         offset = infix(counter, "*", self._code(step, node.span))
-        value = infix(self._code(start, node.span), "+", offset)
+        first = self._code(start, node.span)
+        value = offset if first.text in ("0", "0u") else infix(first, "+", offset)
         self._out.line(f"let {index} = {value.text};", node.span)
 
     def _bound(self, node: ir.Expr, name: str, span: Span) -> ir.Expr:
@@ -401,8 +403,8 @@ class Statements:
     def _loop(self, node: ir.While) -> None:
         """The general loop: what a condition needs before it is evaluated in each trip."""
         self._out.open("loop", node.span)
-        condition = self._code(node.condition, node.span)
-        self._out.open(f"if ({prefix('!', condition).text})", node.span)
+        done = ir.Unary(UnaryOp.NOT, node.condition, BOOL, span=node.condition.span)
+        self._out.open(f"if ({self._text(done, node.span)})", node.span)
         self._out.line("break;")
         self._out.close()
         self._inner(node.body)

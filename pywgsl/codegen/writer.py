@@ -86,7 +86,7 @@ def infix(left: Code, token: str, right: Code) -> Code:
     if not (left.level >= rule.left or (rule.chains and left.level == rule.level)):
         first = f"({first})"
     second = right.text
-    if right.level < rule.right or second[0] == "-":
+    if right.level < rule.right or (second[0] == "-" and rule.level >= SUM):
         second = f"({second})"
     return Code(f"{first} {token} {second}", rule.level)
 

@@ -1,0 +1,29 @@
+struct Uniforms {
+    launch_x: u32,
+    launch_y: u32,
+}
+
+@group(0) @binding(0) var<storage, read_write> out: array<i32>;
+@group(0) @binding(1) var<uniform> uniforms: Uniforms;
+
+fn row_of(width: i32, global_y: i32) -> i32 {
+    return width + global_y;
+}
+
+// kernel
+@compute @workgroup_size(4, 2)
+fn kernel(
+    @builtin(local_invocation_id) local_id: vec3u,
+    @builtin(workgroup_id) workgroup_id: vec3u,
+    @builtin(num_workgroups) num_workgroups: vec3u,
+    @builtin(local_invocation_index) local_invocation_index: u32,
+) {
+    let folded_workgroup = workgroup_id.x + workgroup_id.y * num_workgroups.x;
+    let folded_x = folded_workgroup * 4u + local_id.x;
+    if (folded_x >= uniforms.launch_x || local_id.y >= uniforms.launch_y) {
+        return;
+    }
+    let global_x = i32(folded_x);
+    let global_y = i32(local_id.y);
+    out[global_x] = row_of(3, global_y) + global_x + i32(local_id.x) + i32(folded_workgroup) + i32((uniforms.launch_x + 3u) / 4u) + i32(local_invocation_index);
+}
