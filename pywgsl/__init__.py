@@ -80,9 +80,8 @@ from pywgsl.builtins import (
     unpack4x8snorm,
     unpack4x8unorm,
 )
-from pywgsl.errors import CompileError, DeviceError, LaunchError, PywgslError
-from pywgsl.kernel import kernel_from_source
-from pywgsl.kernel import Kernel, function, kernel
+from pywgsl.errors import CompileError, DeviceError, LaunchError, PywgslError, PywgslWarning
+from pywgsl.kernel import Kernel, function, kernel, kernel_from_source
 from pywgsl.lang import (
     Array,
     Array2D,
@@ -125,7 +124,8 @@ from pywgsl.lang import (
     workgroup_id,
     workgroup_size,
 )
-from pywgsl.runtime.devices import device, devices
+from pywgsl.runtime.arrays import DeviceArray
+from pywgsl.runtime.devices import Device, device, devices
 from pywgsl.runtime.shapes import groups
 
 __version__ = "0.1.0"
@@ -137,10 +137,13 @@ __all__ = [
     "Array4D",
     "CompileError",
     "Const",
+    "Device",
+    "DeviceArray",
     "DeviceError",
     "Kernel",
     "LaunchError",
     "PywgslError",
+    "PywgslWarning",
     "abs",
     "acos",
     "acosh",

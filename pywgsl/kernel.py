@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import functools
+import math
+import textwrap
 import threading
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, overload
 
 from pywgsl import ir
+from pywgsl.codegen.to_wgsl import to_wgsl
 from pywgsl.errors import LaunchError
+from pywgsl.from_source import execute
 from pywgsl.frontend.capture import capture
 from pywgsl.frontend.check import KernelDefinition, check_kernel, define_kernel
 from pywgsl.frontend.definition import MISSING, Captured, Helper, KernelParameter, Kind
 from pywgsl.frontend.locate import text_of
+from pywgsl.reflection import reflect
 from pywgsl.runtime.arguments import check_constant
 from pywgsl.runtime.devices import Device, device
 from pywgsl.runtime.launch import Launcher
@@ -86,15 +91,25 @@ class Kernel:
 
     def __getitem__(self, shape: Any) -> Launcher:
         # 1, 1.0 and True are equal as keys, so only a plain int is looked up as it is.
-        key = shape if type(shape) is int else _key(shape)
-        launcher = self._launchers.get(key)
-        if launcher is None:
-            launcher = Launcher(self, read_shape(self.name, shape), None)
+        if type(shape) is int and (known := self._launchers.get(shape)) is not None:
+            return known
+        return self.launcher(shape, None)
+
+    def launcher(self, shape: Any, where: Device | None) -> Launcher:
+        """Return `kernel[shape]`, for arrays on any device, or to be taken to one.
+
+        Raises:
+            LaunchError: it is not a shape.
+        """
+        key = _key(shape, where)
+        found = None if key is None else self._launchers.get(key)
+        if found is None:
+            found = Launcher(self, read_shape(self.name, shape), where)
             with self._lock:
                 if len(self._launchers) >= _MAX_LAUNCHERS:
                     self._launchers.clear()
-                self._launchers[key] = launcher
-        return launcher
+                self._launchers[key] = found
+        return found
 
     def on(self, where: str | Device) -> KernelOnDevice:
         """Return the kernel bound to a device: `kernel.on("gpu")[n](*ndarrays)`.
@@ -150,24 +165,20 @@ class Kernel:
                 two need different text (subgroup operations).
             constants: values of the `Const` parameters without a default.
         """
-        from pywgsl.codegen.to_wgsl import to_wgsl
-
         return to_wgsl(self._module(constants), target=target).text
 
     def numpy_source(self, **constants: Constant) -> str:
         """Return the NumPy code that the reference runs, as text."""
-        return self._complete(constants).numpy.source
+        return self.complete(constants).numpy.source
 
     def reflection(self, **constants: Constant) -> dict[str, Any]:
         """Return what a host needs to launch the WGSL, ready for JSON; see `pywgsl.reflection`."""
-        from pywgsl.reflection import reflect
-
         return reflect(self._module(constants))
 
     def _module(self, constants: Mapping[str, Constant]) -> ir.Module:
-        return self._complete(constants).module
+        return self.complete(constants).module
 
-    def _complete(self, constants: Mapping[str, Constant]) -> Specialization:
+    def complete(self, constants: Mapping[str, Constant]) -> Specialization:
         """Return a specialization for constants given by name, the others having their defaults."""
         values = self._checked_constants(constants)
         for parameter in self.parameters:
@@ -208,8 +219,7 @@ class KernelOnDevice:
         self._device = where
 
     def __getitem__(self, shape: Any) -> Launcher:
-        kernel = self._kernel
-        return Launcher(kernel, read_shape(kernel.name, shape), self._device)
+        return self._kernel.launcher(shape, self._device)
 
 
 class Function(Helper):
@@ -278,6 +288,45 @@ def function(function: Callable[..., Any], /) -> Function:
     return Function(function)
 
 
+def kernel_from_source(text: str, name: str | None = None) -> Kernel:
+    """Return a kernel that is given as text.
+
+    The text sees `pw`, `math` and every public name of pywgsl; it may import more. A function
+    without a decorator is a kernel too, if it is the one that is meant.
+
+    Args:
+        text: Python source with one or more functions.
+        name: which function is the kernel; needed if there are several.
+
+    Raises:
+        SyntaxError: the text is not Python.
+        LaunchError: it holds no kernel, or several and no name, or none of that name.
+    """
+    import pywgsl
+
+    namespace = {n: getattr(pywgsl, n) for n in pywgsl.__all__} | {"pw": pywgsl, "math": math}
+    before = dict(namespace)
+    filename = execute(textwrap.dedent(text), namespace)
+    made = {n: v for n, v in namespace.items() if v is not before.get(n)}
+    kernels = {n: v for n, v in made.items() if isinstance(v, Kernel)}
+    functions = {
+        n: Kernel(v)
+        for n, v in made.items()
+        if isinstance(v, FunctionType) and v.__code__.co_filename == filename
+    }
+    if name is not None:
+        if name not in kernels | functions:
+            known = ", ".join(f"`{n}`" for n in kernels | functions) or "nothing"
+            raise LaunchError(f"the text defines no kernel `{name}`; it defines {known}")
+        return (functions | kernels)[name]
+    candidates = kernels or functions
+    if len(candidates) != 1:
+        known = ", ".join(f"`{n}`" for n in candidates)
+        hint = f"; say which of {known} with `name=…`" if candidates else "; write one with `def`"
+        raise LaunchError(f"the text defines {len(candidates)} kernels{hint}")
+    return next(iter(candidates.values()))
+
+
 def _text(function: Callable[..., Any]) -> tuple[str, str] | None:
     """Return the name and text of a function's file.
 
@@ -290,8 +339,14 @@ def _text(function: Callable[..., Any]) -> tuple[str, str] | None:
     return text_of(function)
 
 
-def _key(shape: Any) -> Any:
-    """Return a dictionary key for a shape that no other shape shares."""
-    if isinstance(shape, tuple | list):
-        return (tuple(shape), tuple(map(type, shape)))
-    return (shape, type(shape))
+def _key(shape: Any, where: Device | None) -> Any:
+    """Return a dictionary key that no other shape and device share; None for what is no shape."""
+    if where is None and type(shape) is int:
+        return shape
+    types = tuple(map(type, shape)) if isinstance(shape, tuple | list) else type(shape)
+    key = (tuple(shape) if isinstance(shape, list) else shape, types, where)
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key

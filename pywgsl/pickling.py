@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import builtins as python
 import importlib
-import itertools
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -18,8 +17,6 @@ from pywgsl import builtins, lang
 from pywgsl.from_source import execute
 from pywgsl.frontend.definition import Captured
 from pywgsl.kernel import Function, Kernel
-
-_numbers = itertools.count(1)
 
 
 class Reference(NamedTuple):
@@ -45,11 +42,9 @@ class SourceText(NamedTuple):
 
     def make(self) -> Callable[..., Any]:
         """Define the function again."""
-        filename = f"<pywgsl pickled {next(_numbers)}: {self.name}>"
         values = {n: v.resolve() if isinstance(v, Reference) else v for n, v in self.values.items()}
-        namespace = {**values, "__name__": filename}
-        execute(self.text, filename, namespace)
-        function: Callable[..., Any] = namespace[self.name]
+        execute(self.text, values, f"pickled {self.name}")
+        function: Callable[..., Any] = values[self.name]
         return function
 
 

@@ -39,6 +39,9 @@ class BufferPool:
     """Buffers whose arrays are gone wait here for arrays of the same size.
 
     At most as many bytes wait as are in use, or 64 MiB; what exceeds it is freed, oldest first.
+
+    Attributes:
+        waiting_bytes: the size of all that waits.
     """
 
     _ALWAYS_KEPT = 1 << 26
@@ -48,7 +51,7 @@ class BufferPool:
         self._dropping = dropping
         self._free: OrderedDict[Buffer, None] = OrderedDict()
         self._by_capacity: dict[int, list[Buffer]] = {}
-        self._free_bytes = 0
+        self.waiting_bytes = 0
         self._used_bytes = 0
         # The garbage collector may end an array anywhere, even while this pool changes, so arrays
         # only append here.
@@ -62,7 +65,7 @@ class BufferPool:
         if waiting:
             buffer, new = waiting.pop(), False
             del self._free[buffer]
-            self._free_bytes -= capacity
+            self.waiting_bytes -= capacity
         else:
             buffer, new = Buffer(self._allocate(capacity), capacity), True
         self._used_bytes += capacity
@@ -78,21 +81,21 @@ class BufferPool:
             buffer = self.released.popleft()
             self._free[buffer] = None
             self._by_capacity.setdefault(buffer.capacity, []).append(buffer)
-            self._free_bytes += buffer.capacity
+            self.waiting_bytes += buffer.capacity
             self._used_bytes -= buffer.capacity
         limit = max(self._ALWAYS_KEPT, self._used_bytes)
-        if self._free_bytes > limit:
+        if self.waiting_bytes > limit:
             # Half, so that the next array does not free again.
             self._free_down_to(limit // 2)
 
     def _free_down_to(self, bytes_kept: int) -> None:
-        if self._free_bytes > bytes_kept:
+        if self.waiting_bytes > bytes_kept:
             # Bind groups keep their buffers' memory, so they go first.
             self._dropping()
-        while self._free_bytes > bytes_kept:
+        while self.waiting_bytes > bytes_kept:
             buffer, _ = self._free.popitem(last=False)
             self._by_capacity[buffer.capacity].remove(buffer)
-            self._free_bytes -= buffer.capacity
+            self.waiting_bytes -= buffer.capacity
 
 
 class Storage:

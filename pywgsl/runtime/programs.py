@@ -119,7 +119,7 @@ def _rejection(
     text = str(error).strip()
     span = _author_span(wgsl, text)
     diagnostic = Diagnostic(
-        "E0900",
+        "E0501",
         f"{device_name} refused the WGSL generated for `{module.name}`; this is a mistake of "
         "pywgsl, not yours",
         Label(span, "from this line" if span is not NOWHERE else ""),
