@@ -84,6 +84,12 @@ def power(x: Any, y: Any) -> Any:
     return np.power(x, np.maximum(y, _constant(y, 0)))
 
 
+def whole_power(x: Any, exponent: int) -> Any:
+    """`x ** 3` or `x ** 4` by multiplication."""
+    square = x * x
+    return square * x if exponent == 3 else square * square
+
+
 def shift_left(x: Any, count: Any) -> Any:
     """`x << count`, with the low five bits of the count."""
     return x << (count & _constant(count, 31)).astype(x.dtype)
@@ -267,6 +273,12 @@ def insert_bits(x: Any, new: Any, offset: Any, count: Any) -> Any:
     # NumPy shifts everything out where the count is 32: a width of 32 makes all ones.
     mask = ((np.uint32(1) << width) - np.uint32(1)) << start
     return _on_bits(lambda u: (u & ~mask) | ((_bits(new) << start) & mask), x)
+
+
+def bitcast(x: Any, dtype: Any, was_vector: bool, becomes_vector: bool) -> Any:
+    """The bits of `x` as numbers of another size: a vector of two f16 is one of 32 bits."""
+    bits = np.array(x if was_vector else np.asarray(x)[..., None], order="C").view(dtype)
+    return bits if becomes_vector else bits[..., 0]
 
 
 def _bit_range(offset: Any, count: Any) -> tuple[Any, Any]:

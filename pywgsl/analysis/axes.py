@@ -1,0 +1,293 @@
+"""Along which axes of a launch a value can differ from one invocation to the next.
+
+A value that differs along no axis is uniform: one number stands for all invocations, and a branch
+on it is a branch of the host. What a value depends on is found without regard to order: a local
+depends on all that is ever assigned to it and on the conditions under which it is; a loop's body
+on what ends the loop for some invocations earlier than for others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from pywgsl import ir
+
+#: A set of axes, as bits: x is 1, y is 2, z is 4.
+Axes = int
+UNIFORM: Axes = 0
+
+# What something depends on: axes, or the key of a value whose axes are not known yet.
+_Key = tuple[str, str | int, str]
+_Sources = frozenset[_Key | Axes]
+_NOTHING: _Sources = frozenset()
+
+_EVERYWHERE_EQUAL = (ir.Id.NUM_WORKGROUPS, ir.Id.SUBGROUP_SIZE)
+_ALONG_X = (ir.Id.LOCAL_INDEX, ir.Id.SUBGROUP_INVOCATION)
+
+
+class LaneAxes:
+    """The axes of the locals, results and loops of a module. The entry point's name is `""`."""
+
+    def __init__(self, axes: dict[_Key, Axes], rank: int) -> None:
+        self._axes = axes
+        #: How many axes of a launch (x, then y, then z) the module tells apart.
+        self.rank = rank
+
+    def local(self, function: str, name: str) -> Axes:
+        """Return the axes of a parameter, `Let`, `Var` or loop index."""
+        return self._axes.get(_local(function, name), UNIFORM)
+
+    def private(self, name: str) -> Axes:
+        """Return the axes of a private variable."""
+        return self._axes.get(_private(name), UNIFORM)
+
+    def result(self, function: str) -> Axes:
+        """Return the axes of what a function returns."""
+        return self._axes.get(_result(function), UNIFORM)
+
+    def called(self, function: str) -> Axes:
+        """Return the axes along which invocations may differ in whether they call a function."""
+        return self._axes.get(_called(function), UNIFORM)
+
+    def exits(self, loop: ir.ForRange | ir.While) -> Axes:
+        """Return the axes along which invocations leave a loop by `Break` or `Return`."""
+        return self._axes.get(_running(loop), UNIFORM)
+
+    def continues(self, loop: ir.Node) -> Axes:
+        """Return the axes along which invocations skip the rest of an iteration."""
+        return self._axes.get(_continued(loop), UNIFORM)
+
+    def returns(self, function: str) -> Axes:
+        """Return the axes along which invocations differ in how far they get in a function."""
+        return self._axes.get(_returned(function), UNIFORM)
+
+
+def lane_axes(module: ir.Module) -> LaneAxes:
+    """Return the axes of everything in a module."""
+    collector = _Collector(module)
+    for function in module.functions:
+        collector.function(function.name, function.body)
+    collector.function("", module.body)
+    return LaneAxes(_solve(collector.sources), collector.rank)
+
+
+def id_axes(node: ir.InvocationId, workgroup_size: tuple[int, int, int]) -> Axes:
+    """Return the axes along which an id differs."""
+    if node.id in _EVERYWHERE_EQUAL:
+        return UNIFORM
+    if node.id in _ALONG_X:
+        sizes = enumerate(workgroup_size)
+        return sum(1 << axis for axis, size in sizes if size > 1)
+    return 1 << node.axis
+
+
+def _local(function: str, name: str) -> _Key:
+    return ("local", function, name)
+
+
+def _private(name: str) -> _Key:
+    return ("private", name, "")
+
+
+def _called(function: str) -> _Key:
+    return ("called", function, "")
+
+
+def _result(function: str) -> _Key:
+    return ("result", function, "")
+
+
+def _running(loop: ir.Node) -> _Key:
+    return ("running", id(loop), "")
+
+
+def _continued(loop: ir.Node) -> _Key:
+    return ("continued", id(loop), "")
+
+
+def _returned(function: str) -> _Key:
+    return ("returned", function, "")
+
+
+class _Scope:
+    """A function or a loop while its body is read: conditions on the way in, and what exits it."""
+
+    def __init__(self, exits: _Key, continued: _Key | None) -> None:
+        self.exits = exits
+        self.continued = continued
+        self.conditions: _Sources = _NOTHING
+
+
+class _Collector:
+    """Reads each function once and notes what depends on what."""
+
+    def __init__(self, module: ir.Module) -> None:
+        self.sources: defaultdict[_Key, set[_Key | Axes]] = defaultdict(set)
+        self.rank = 1
+        self._module = module
+        self._params = {f.name: f.params for f in module.functions}
+        self._function = ""
+        self._scopes: list[_Scope] = []
+
+    def function(self, name: str, body: ir.Block) -> None:
+        self._function = name
+        self._scopes = [_Scope(_returned(name), None)]
+        self._block(body)
+
+    # ------------------------------------------------------------------------- statements
+
+    def _block(self, block: ir.Block) -> None:
+        scope = self._scopes[-1]
+        before = scope.conditions
+        for statement in block:
+            self._statement(statement)
+            scope.conditions |= self._after(statement)
+        scope.conditions = before
+
+    def _after(self, statement: ir.Stmt) -> _Sources:
+        """What decides whether an invocation gets past a statement."""
+        if isinstance(statement, ir.Let | ir.Var | ir.Assign | ir.Effect):
+            return _NOTHING
+        kinds = {type(node) for node in ir.walk(statement)}
+        keys: set[_Key | Axes] = set()
+        if ir.Return in kinds:
+            keys.add(_returned(self._function))
+        scope = self._scopes[-1]
+        if scope.continued is not None and kinds & {ir.Break, ir.Continue}:
+            keys |= {scope.exits, scope.continued}
+        return frozenset(keys)
+
+    def _statement(self, statement: ir.Stmt) -> None:  # noqa: C901
+        match statement:
+            case ir.Let(name=name, value=value):
+                self.sources[_local(self._function, name)] |= self._leaves(value)
+            case ir.Var(name=name, value=value):
+                start = _NOTHING if value is None else self._leaves(value)
+                self.sources[_local(self._function, name)] |= start
+            case ir.Assign():
+                self._assign(statement)
+            case ir.Effect(call=call):
+                self._leaves(call)
+            case ir.If(condition=condition, body=body, orelse=orelse):
+                self._branch(self._leaves(condition), body, orelse)
+            case ir.Switch(selector=selector, cases=cases, default=default):
+                self._branch(self._leaves(selector), *(case.body for case in cases), default)
+            case ir.ForRange():
+                self._for_range(statement)
+            case ir.While():
+                self._while(statement)
+            case ir.Return(value=value):
+                self._return(value)
+            case ir.Break():
+                self.sources[self._scopes[-1].exits] |= self._scopes[-1].conditions
+            case ir.Continue():
+                scope = self._scopes[-1]
+                assert scope.continued is not None
+                self.sources[scope.continued] |= scope.conditions
+            case ir.Assert() | ir.Print():
+                self._leaves(statement)
+
+    def _assign(self, statement: ir.Assign) -> None:
+        sources = self._leaves(statement.value) | self._leaves(statement.target)
+        target = ir.root(statement.target)
+        match target:
+            case ir.Local(name=name):
+                self.sources[_local(self._function, name)] |= sources | self._conditions()
+            case ir.Global(name=name, space=ir.Space.PRIVATE):
+                self.sources[_private(name)] |= sources | self._conditions()
+                self.sources[_private(name)].add(_called(self._function))
+            case _:
+                pass
+
+    def _branch(self, condition: _Sources, *arms: ir.Block) -> None:
+        scope = self._scopes[-1]
+        before = scope.conditions
+        scope.conditions |= condition
+        for arm in arms:
+            self._block(arm)
+        scope.conditions = before
+
+    def _for_range(self, loop: ir.ForRange) -> None:
+        bounds = self._leaves(loop.start) | self._leaves(loop.stop) | self._leaves(loop.step)
+        self.sources[_local(self._function, loop.index)] |= bounds
+        self._loop(loop, bounds, loop.body)
+
+    def _while(self, loop: ir.While) -> None:
+        condition = self._leaves(loop.condition)
+        if loop.break_if is not None:
+            condition |= self._leaves(loop.break_if)
+        self._loop(loop, condition, loop.body, loop.continuing)
+
+    def _loop(self, loop: ir.ForRange | ir.While, condition: _Sources, *blocks: ir.Block) -> None:
+        scope = _Scope(_running(loop), _continued(loop))
+        self.sources[scope.exits] |= condition
+        scope.conditions = frozenset({scope.exits})
+        self._scopes.append(scope)
+        for block in blocks:
+            self._block(block)
+        self._scopes.pop()
+
+    def _return(self, value: ir.Expr | None) -> None:
+        if value is not None:
+            sources = self._leaves(value) | self._conditions()
+            self.sources[_result(self._function)] |= sources
+        # Where every invocation of an outer scope returns, the loops in it end for all at once.
+        conditions = _NOTHING
+        for scope in reversed(self._scopes):
+            conditions |= scope.conditions
+            self.sources[scope.exits] |= conditions
+
+    def _conditions(self) -> _Sources:
+        return frozenset().union(*(scope.conditions for scope in self._scopes))
+
+    # ------------------------------------------------------------------------ expressions
+
+    def _leaves(self, node: ir.Node) -> _Sources:
+        """What a value depends on: all ids, locals and calls in it."""
+        sources: set[_Key | Axes] = set()
+        for leaf in ir.walk(node):
+            match leaf:
+                case ir.Local(name=name):
+                    sources.add(_local(self._function, name))
+                case ir.InvocationId():
+                    sources.add(self._id(leaf))
+                case ir.Global(name=name, space=ir.Space.PRIVATE):
+                    sources.add(_private(name))
+                case ir.Invoke(function=function, args=args):
+                    self._call(function, args)
+                    sources.add(_result(function))
+                case _:
+                    pass
+        return frozenset(sources)
+
+    def _id(self, node: ir.InvocationId) -> Axes:
+        axes = id_axes(node, self._module.workgroup_size)
+        self.rank = max(self.rank, axes.bit_length())
+        return axes
+
+    def _call(self, function: str, args: Iterable[ir.Expr]) -> None:
+        for param, arg in zip(self._params[function], args, strict=True):
+            self.sources[_local(function, param.name)] |= self._leaves(arg)
+        self.sources[_called(function)] |= self._conditions() | {_called(self._function)}
+
+
+def _solve(sources: dict[_Key, set[_Key | Axes]]) -> dict[_Key, Axes]:
+    """Follow dependencies until nothing changes."""
+    axes = {key: _union(s for s in found if isinstance(s, int)) for key, found in sources.items()}
+    links = {key: [s for s in found if not isinstance(s, int)] for key, found in sources.items()}
+    changed = True
+    while changed:
+        changed = False
+        for key, linked in links.items():
+            joined = axes[key] | _union(axes.get(link, UNIFORM) for link in linked)
+            if joined != axes[key]:
+                axes[key], changed = joined, True
+    return axes
+
+
+def _union(sets: Iterable[Axes]) -> Axes:
+    result = UNIFORM
+    for axes in sets:
+        result |= axes
+    return result

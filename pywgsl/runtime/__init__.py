@@ -1,0 +1,1 @@
+"""Where kernels run: devices, arrays and launches, on a GPU through wgpu or on NumPy."""

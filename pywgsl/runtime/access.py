@@ -1,0 +1,285 @@
+"""Reading and writing memory from all lanes at once: by slices where indices grow evenly.
+
+An index is an `Affine` (a slice), an integer (the same in all lanes) or an array over lanes. Out of
+range, a load gives zero and a store is dropped.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+_INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
+
+Mask: TypeAlias = Any
+Shape: TypeAlias = tuple[int, ...]
+Index: TypeAlias = Any
+
+
+class Affine:
+    """An integer that grows by a fixed step along each axis: `start + sum(step * position)`.
+
+    As an index it makes a slice. Where another value is needed, `lanes` is the array.
+    """
+
+    __slots__ = ("_lanes", "counts", "high", "low", "start", "steps")
+    # NumPy's scalars leave arithmetic with an Affine to it.
+    __array_ufunc__ = None
+
+    def __init__(self, start: int, steps: Shape, counts: Shape) -> None:
+        self.start = self.low = self.high = start
+        self.steps = steps
+        self.counts = counts
+        self._lanes: Any = None
+        for step, count in zip(steps, counts, strict=True):
+            if step > 0:
+                self.high += step * (count - 1)
+            elif step:
+                self.low += step * (count - 1)
+
+    @property
+    def lanes(self) -> Any:
+        """The value in each lane, as int32 (which wraps)."""
+        if self._lanes is None:
+            rank = len(self.counts)
+            total: Any = _int32(self.start)
+            for axis, (step, count) in enumerate(zip(self.steps, self.counts, strict=True)):
+                if step:
+                    along = np.arange(count, dtype=np.int32) * _int32(step)
+                    total = total + along.reshape((-1,) + (1,) * (rank - 1 - axis))
+            self._lanes = np.atleast_1d(total)
+        return self._lanes
+
+    def part(self, firsts: Shape, counts: Shape) -> Affine:
+        """The same integer in a box of the lanes."""
+        moved = sum(step * first for step, first in zip(self.steps, firsts, strict=True))
+        return Affine(self.start + moved, self.steps, counts)
+
+    def __add__(self, other: Any) -> Affine:
+        if isinstance(other, Affine):
+            steps = tuple(a + b for a, b in zip(self.steps, other.steps, strict=True))
+            return Affine(self.start + other.start, steps, self.counts)
+        return Affine(self.start + int(other), self.steps, self.counts)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Affine:
+        return self * -1
+
+    def __sub__(self, other: Any) -> Affine:
+        return self + (-other if isinstance(other, Affine) else -int(other))
+
+    def __rsub__(self, other: Any) -> Affine:
+        return Affine(int(other), (0,) * len(self.steps), self.counts) - self
+
+    def __mul__(self, other: Any) -> Affine:
+        factor = int(other)
+        return Affine(self.start * factor, tuple(s * factor for s in self.steps), self.counts)
+
+    __rmul__ = __mul__
+
+
+def _int32(value: int) -> np.int32:
+    return np.int32((value - _INT_MIN) % 2**32 + _INT_MIN)
+
+
+def expanded(mask: Mask, depth: int) -> Mask:
+    """A mask over lanes for values that have `depth` axes of components."""
+    return mask[(..., *(None,) * depth)] if depth else mask
+
+
+# ----------------------------------------------------------------------- slices and elements
+
+
+def load(array: Any, *indices: Index) -> Any:
+    """The element at indices that are even (`Affine`) or the same in all lanes."""
+    view = _view(array, indices)
+    if view is not None:
+        return view
+    counts = _counts(indices)
+    if counts is None:
+        return _zeros(array, (), indices)[()]
+    box = _box(array, indices, counts)
+    if box is None:
+        return gather(array, *indices)
+    result = _zeros(array, _lane_shape(indices, counts), indices)
+    if box.counts:
+        inside = _view(array, box.indices(indices))
+        box.part(result, array.ndim - len(indices))[...] = inside
+    return result
+
+
+def store(array: Any, indices: tuple[Index, ...], value: Any, mask: Mask = True) -> None:
+    """Store to indices as in `load`; value and mask depend on no more axes than the indices."""
+    depth = array.ndim - len(indices)
+    counts = _counts(indices)
+    view = _view(array, indices)
+    if counts is None:
+        if view is not None:
+            array[indices] = value
+        return
+    if view is None:
+        box = _box(array, indices, counts)
+        if box is None:
+            scatter(array, indices, value, mask)
+            return
+        if not box.counts:
+            return
+        view = _view(array, box.indices(indices))
+        value = box.part(value, depth)
+        mask = mask if mask is True else box.part(mask, 0)
+    if mask is True:
+        view[...] = value
+    else:
+        np.copyto(view, value, where=expanded(mask, depth))
+
+
+def _view(array: Any, indices: tuple[Index, ...]) -> Any:
+    """The elements, as a view if some index is even; None if one is out of range."""
+    offset = 0
+    strides: list[int] = []
+    counts: Shape = ()
+    for index, length, stride in zip(indices, array.shape, array.strides, strict=False):
+        if type(index) is Affine:
+            low, high, start = index.low, index.high, index.start
+            counts = index.counts
+            along = [step * stride for step in index.steps]
+            strides = [a + b for a, b in zip(strides, along, strict=True)] if strides else along
+        else:
+            low = high = start = index
+        if low < 0 or high >= length:
+            return None
+        offset += int(start) * stride
+    if not strides:
+        return array[indices]
+    skip = 0
+    while skip < len(strides) - 1 and not strides[skip]:
+        skip += 1
+    inner = len(indices)
+    shape = [c if s else 1 for c, s in zip(counts[skip:], strides[skip:], strict=True)]
+    shape += array.shape[inner:]
+    strides = strides[skip:] + list(array.strides[inner:])
+    if array.flags.c_contiguous:
+        return np.ndarray(shape, array.dtype, array, offset, strides)
+    first = tuple(slice(i.start if type(i) is Affine else i, None) for i in indices)
+    return as_strided(array[first], shape, strides)
+
+
+def _counts(indices: tuple[Index, ...]) -> Shape | None:
+    """How many lanes there are along each axis, or None if all indices are uniform."""
+    return next((index.counts for index in indices if type(index) is Affine), None)
+
+
+def _lane_shape(indices: tuple[Index, ...], counts: Shape) -> Shape:
+    """The shape, without components, of what even indices select."""
+    even = [index.steps for index in indices if type(index) is Affine]
+    used = [any(steps[axis] for steps in even) for axis in range(len(counts))]
+    first = used.index(True) if True in used else len(counts) - 1
+    return tuple(c if u else 1 for c, u in zip(counts[first:], used[first:], strict=True))
+
+
+def _zeros(array: Any, lanes: Shape, indices: tuple[Index, ...]) -> Any:
+    return np.zeros(lanes + array.shape[len(indices) :], array.dtype)
+
+
+class _Box(NamedTuple):
+    """The lanes from `firsts` on whose indices are in range; no counts if there are none."""
+
+    firsts: Shape
+    counts: Shape
+
+    def indices(self, indices: tuple[Index, ...]) -> tuple[Index, ...]:
+        """The indices in these lanes."""
+        return tuple(i.part(self.firsts, self.counts) if type(i) is Affine else i for i in indices)
+
+    def part(self, value: Any, depth: int) -> Any:
+        """The lanes of a value (with `depth` axes of components) that are in the box."""
+        lanes = np.ndim(value) - depth
+        if not lanes:
+            return value
+        key = tuple(
+            slice(first, first + count) if length > 1 else slice(None)
+            for first, count, length in zip(
+                self.firsts[-lanes:], self.counts[-lanes:], np.shape(value), strict=False
+            )
+        )
+        return value[key]
+
+
+_EMPTY = _Box((), ())
+
+
+def _box(array: Any, indices: tuple[Index, ...], counts: Shape) -> _Box | None:
+    """The lanes that are in range; None if they are no box."""
+    firsts, ends = [0] * len(counts), list(counts)
+    for index, length in zip(indices, array.shape, strict=False):
+        if type(index) is not Affine:
+            if not 0 <= index < length:
+                return _EMPTY
+        elif index.low < 0 or index.high >= length:
+            axes = [axis for axis, step in enumerate(index.steps) if step]
+            if len(axes) != 1 or index.low < _INT_MIN or index.high > _INT_MAX:
+                return None
+            (axis,) = axes
+            first, end = _lanes_in_range(index.start, index.steps[axis], length)
+            firsts[axis] = max(firsts[axis], first)
+            ends[axis] = min(ends[axis], end)
+    if any(first >= end for first, end in zip(firsts, ends, strict=True)):
+        return _EMPTY
+    return _Box(tuple(firsts), tuple(e - f for f, e in zip(firsts, ends, strict=True)))
+
+
+def _lanes_in_range(start: int, step: int, length: int) -> tuple[int, int]:
+    """The first lane k with `0 <= start + step * k < length`, and the lane after the last."""
+    if step > 0:
+        return -(start // step), -((start - length) // step)
+    return (start - length) // -step + 1, start // -step + 1
+
+
+# ----------------------------------------------------------------------------- any indices
+
+
+def gather(array: Any, *indices: Index) -> Any:
+    """The element at any indices."""
+    key = tuple(map(_positions, indices))
+    valid = _in_range(key, array.shape)
+    if valid is True:
+        return array[key] if len(key) > 1 else array.take(key[0], axis=0)
+    if not array.size:
+        return _zeros(array, np.broadcast_shapes(*map(np.shape, key)), indices)
+    safe = tuple(np.where(valid, position, 0) for position in key)
+    result = np.asarray(array[safe])
+    result[~np.broadcast_to(valid, result.shape[: result.ndim - array.ndim + len(key)])] = 0
+    return result
+
+
+def scatter(array: Any, indices: tuple[Index, ...], value: Any, mask: Mask = True) -> None:
+    """Store to any indices. Of lanes that store to one element the last one wins."""
+    key = tuple(map(_positions, indices))
+    valid = _in_range(key, array.shape)
+    active = mask if valid is True else valid if mask is True else mask & valid
+    depth = array.ndim - len(key)
+    lanes = np.shape(value)[: np.ndim(value) - depth]
+    shape = np.broadcast_shapes(*map(np.shape, key), np.shape(active), lanes)
+    value = np.broadcast_to(value, shape + array.shape[len(key) :])
+    key = tuple(np.broadcast_to(position, shape) for position in key)
+    if active is not True:
+        chosen = np.broadcast_to(active, shape)
+        key, value = tuple(position[chosen] for position in key), value[chosen]
+    array[key] = value
+
+
+def _positions(index: Index) -> Any:
+    return index.lanes if type(index) is Affine else index
+
+
+def _in_range(key: tuple[Any, ...], lengths: Shape) -> Any:
+    """Which lanes have all indices in range; True if all have."""
+    valid: Any = True
+    for position, length in zip(key, lengths, strict=False):
+        inside = (position >= 0) & (position < length)
+        if not np.all(inside):
+            valid = inside if valid is True else valid & inside
+    return valid
