@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -94,7 +94,7 @@ def test_a_function_in_a_function_is_placed_in_its_file() -> None:
 
 
 def test_a_function_whose_asserts_pytest_has_rewritten_is_found() -> None:
-    def step(x):
+    def step(x: int) -> int:
         assert x > 0, "positive"
         return x
 
@@ -280,7 +280,7 @@ def python(*arguments: str, **options: Any) -> str:
         env=environment,
         **options,
     )
-    return done.stdout + done.stderr
+    return str(done.stdout + done.stderr)
 
 
 def test_the_text_of_python_c_is_found() -> None:
@@ -348,7 +348,7 @@ def type_at_prompt(lines: list[str], home: Path) -> str:
 
 
 def test_annotations_and_defaults() -> None:
-    def f(a, b: int, c: "float" = 2.0, *, d: bool = True, e=None):
+    def f(a, b: int, c: "float" = 2.0, *, d: bool = True, e=None):  # type: ignore[no-untyped-def] # unannotated on purpose
         pass
 
     parameters = capture(f).parameters
@@ -393,7 +393,7 @@ GLOBAL = 1
 def test_names_are_looked_up_at_the_time_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     local = 10
 
-    def f(x):
+    def f(x: int) -> object:
         return local, GLOBAL, unset
 
     lookup = capture(f).lookup
@@ -413,7 +413,7 @@ def test_names_are_looked_up_at_the_time_of_the_call(monkeypatch: pytest.MonkeyP
 class Model:
     def step(self, x: int) -> None: ...
 
-    def free(x: int) -> None: ...  # noqa: N805
+    def free(x: int) -> None: ...  # type: ignore[misc] # noqa: N805
 
     @staticmethod
     def static(x: int) -> None: ...
@@ -443,10 +443,10 @@ def test_a_lambda_is_refused_where_it_stands() -> None:
 
 
 def test_generators_and_coroutines_are_refused() -> None:
-    def count(n):
+    def count(n: int) -> Iterator[int]:
         yield n
 
-    async def wait(x):
+    async def wait(x: int) -> None:
         pass
 
     assert [d.code for d in error_of(count).diagnostics] == ["E0107"]

@@ -2,6 +2,7 @@
 
 import ast
 import textwrap
+from dataclasses import fields
 
 import pytest
 
@@ -38,7 +39,7 @@ def show(node: object) -> object:
         case syntax.Constant(value=value):
             return value
         case syntax.Node():
-            parts = [getattr(node, f) for f in node.__match_args__]
+            parts = [getattr(node, field.name) for field in fields(node) if field.name != "span"]
             return (type(node).__name__, *(show(part) for part in parts if part != ()))
         case tuple():
             return [show(item) for item in node]
