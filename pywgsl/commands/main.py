@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Carry out a command line and return the exit status."""
     parser = _parser()
     try:
-        options = parser.parse_args(argv)
+        options = _parse(parser, argv)
     except SystemExit as stop:  # argparse has said why
         return int(stop.code or 0)
     command: Callable[[argparse.Namespace], int] = options.command
@@ -40,6 +40,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         sys.stderr.close()
         return 0
+
+
+def _parse(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> argparse.Namespace:
+    """Return the options; NAME=VALUE arguments may stand before and after other options."""
+    options, rest = parser.parse_known_args(argv)
+    if not hasattr(options, "arguments") or any(item.startswith("-") for item in rest):
+        return parser.parse_args(argv)
+    options.arguments += rest
+    return options
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -40,7 +40,8 @@ def run(options: argparse.Namespace) -> int:
             known = ", ".join(f"`{n}`" for n in arrays) or "none"
             raise UsageError(f"there is no array `{name}` to save; there are: {known}")
     kernel[_shape(options.shape)](**(values | arrays))
-    written = {b["name"] for b in kernel.reflection()["bindings"] if b["access"] == "read_write"}
+    bindings = kernel.reflection()["bindings"]
+    written = {b["name"] for b in bindings if b.get("access") == "read_write"}
     for name, array in arrays.items():
         result = array.numpy()
         if name in saves:
