@@ -147,10 +147,10 @@ class Kernel:
         """Return the kernel compiled for these values of the constants it still takes."""
         values = self.constants | dict(constants)
         key = tuple(sorted((name, repr(value)) for name, value in values.items()))
-        for known in self._specializations.get(key, ()):
-            if known.captures.current():
-                return known
         with self._lock:
+            for known in self._specializations.get(key, ()):
+                if known.captures.current():
+                    return known
             checked = check_kernel(self.definition, values)
             made = Specialization(checked.module, checked.captures)
             states = self._specializations.setdefault(key, [])

@@ -187,20 +187,27 @@ def test_arrays_pickle_with_their_device(device):
     assert str(again) == "[0 1 2 3 4]"
 
 
-def test_the_numpy_device_does_not_copy():
-    values = np.arange(4, dtype=np.float32)
-    array = pw.device("numpy").array(values)
-    assert array.numpy() is values
-    assert np.shares_memory(np.asarray(array), values)
-    assert np.shares_memory(np.from_dlpack(array), values)
-    assert not np.shares_memory(np.array(array), values)
+def test_values_are_copied_in_and_out(device):
+    values = np.zeros(4, np.float32)
+    array = device.array(values)
+    values[:] = 1
+    before = array.numpy()
+    before[:] = 2
+    assert not array.numpy().any()
+
+
+def test_the_numpy_device_shares_memory_with_numpy():
+    array = pw.device("numpy").zeros(4)
+    np.asarray(array)[:] = 3
+    assert array.numpy().tolist() == [3] * 4
+    assert np.shares_memory(np.from_dlpack(array), np.asarray(array))
+    assert not np.shares_memory(np.array(array), np.asarray(array))
 
 
 @pytest.mark.gpu
-def test_reading_from_a_gpu_copies(gpu):
-    array = gpu.zeros(4)
-    array.numpy()[:] = 1
-    assert not array.numpy().any()
+def test_a_gpus_memory_is_not_shared(gpu):
+    with pytest.raises(ValueError, match="makes a copy"):
+        gpu.zeros(4).__array__(copy=False)
 
 
 @pytest.mark.gpu
@@ -223,6 +230,19 @@ def test_more_than_a_device_can_bind_is_an_error_before_it_is_allocated(gpu):
 def test_memory_is_used_again_and_zeros_are_zero(gpu):
     size = 12345
     buffer = gpu.full(size, 7.0).buffer
+    gc.collect()
+    again = gpu.zeros(size)
+    assert again.buffer is buffer
+    assert not again.numpy().any()
+
+
+@pytest.mark.gpu
+def test_an_array_in_a_cycle_gives_its_memory_back(gpu):
+    size = 54321
+    cycle = [gpu.full(size, 7.0)]
+    buffer = cycle[0].buffer
+    cycle.append(cycle)
+    del cycle
     gc.collect()
     again = gpu.zeros(size)
     assert again.buffer is buffer

@@ -142,8 +142,8 @@ def describe_array(type_: RuntimeArray) -> str:
 def _overlap(a: Bindable, b: Bindable) -> bool:
     from pywgsl.runtime.arrays import NumpyArray
 
-    a = a.numpy() if isinstance(a, NumpyArray) else a
-    b = b.numpy() if isinstance(b, NumpyArray) else b
+    a = np.asarray(a) if isinstance(a, NumpyArray) else a
+    b = np.asarray(b) if isinstance(b, NumpyArray) else b
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         # Both are contiguous, so that their bounds decide it.
         return np.may_share_memory(a, b)
@@ -205,7 +205,7 @@ def _real(where: str, scalar: Scalar, value: Any) -> float:
         raise LaunchError(f"{where} is a number ({scalar}), but got {_quoted(value)}{hint}")
     try:
         number = float(value)
-        struct.pack(elements.pack_format(scalar), number)
+        struct.pack(f"<{elements.pack_format(scalar)}", number)
     except OverflowError:
         raise LaunchError(f"{where} is {scalar}, which has no number as large as {value}") from None
     return number

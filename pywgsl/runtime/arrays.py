@@ -51,9 +51,9 @@ class DeviceArray(ABC):
 
     @abstractmethod
     def numpy(self) -> np.ndarray[Any, Any]:
-        """Return the values as a NumPy array, after everything launched so far has run.
+        """Return a copy of the values, after everything launched so far has run.
 
-        The NumPy device's arrays give their own memory, a GPU's a copy.
+        (`np.asarray` of an array of the NumPy device gives its own memory.)
         """
 
     @abstractmethod
@@ -125,11 +125,11 @@ class DeviceArray(ABC):
         return f"<{self.dtype} array of shape {self.shape} on {self.device.name}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (np.array(self.numpy()), self.device.name)
+        return _restore, (self.numpy(), self.device.name)
 
 
 class NumpyArray(DeviceArray):
-    """An array of the NumPy device: an ndarray, not copied."""
+    """An array of the NumPy device: an ndarray, which `np.asarray` gives without a copy."""
 
     __slots__ = ("_values",)
 
@@ -138,8 +138,8 @@ class NumpyArray(DeviceArray):
         self._values = values
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """Return the values; writing to them changes this array."""
-        return self._values
+        """Return a copy of the values."""
+        return self._values.copy()
 
     def reshape(self, *shape: int | Sequence[int]) -> NumpyArray:
         """Return the same memory with another shape (one length may be -1)."""

@@ -53,6 +53,9 @@ class BufferPool:
         self._by_capacity: dict[int, list[Buffer]] = {}
         self.waiting_bytes = 0
         self._used_bytes = 0
+        # Holding what is in use keeps the garbage collector from ending a buffer together with an
+        # array in a cycle, though the array's end hands it back.
+        self._used: set[Buffer] = set()
         # The garbage collector may end an array anywhere, even while this pool changes, so arrays
         # only append here.
         self.released: deque[Buffer] = deque()
@@ -68,6 +71,7 @@ class BufferPool:
             self.waiting_bytes -= capacity
         else:
             buffer, new = Buffer(self._allocate(capacity), capacity), True
+        self._used.add(buffer)
         self._used_bytes += capacity
         return buffer, new
 
@@ -82,6 +86,7 @@ class BufferPool:
             self._free[buffer] = None
             self._by_capacity.setdefault(buffer.capacity, []).append(buffer)
             self.waiting_bytes += buffer.capacity
+            self._used.remove(buffer)
             self._used_bytes -= buffer.capacity
         limit = max(self._ALWAYS_KEPT, self._used_bytes)
         if self.waiting_bytes > limit:

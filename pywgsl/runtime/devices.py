@@ -44,7 +44,7 @@ class Device(ABC):
         Args:
             values: an ndarray, an array of any device, anything with `__array__`, the buffer
                 protocol or CPU DLPack, or nested lists of numbers (which become f32, i32 or bool).
-                On the NumPy device an ndarray is used as it is, without a copy.
+                They are copied, on the NumPy device too.
             dtype: convert the values to this dtype first; without it they keep theirs.
 
         Raises:
@@ -118,7 +118,7 @@ class NumpyDevice(Device):
         return HostProfile(self)
 
     def _upload(self, values: np.ndarray[Any, Any]) -> NumpyArray:
-        return NumpyArray(self, values)
+        return NumpyArray(self, np.array(values, order="C"))
 
     def _allocate(self, shape: Shape, dtype: np.dtype[Any], *, cleared: bool) -> NumpyArray:
         make = np.zeros if cleared else np.empty

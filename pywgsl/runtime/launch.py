@@ -172,10 +172,8 @@ def _place(value: Any) -> str:
 
 
 def _host_array(value: Any) -> np.ndarray[Any, Any]:
-    if isinstance(value, DeviceArray):
-        return value.numpy()
-    assert isinstance(value, np.ndarray)
-    return value
+    """Return the memory of an ndarray or of an array of the NumPy device."""
+    return np.asarray(value)
 
 
 def _positions(parameters: Sequence[KernelParameter], kind: Kind) -> list[int]:

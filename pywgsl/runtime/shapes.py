@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from pywgsl.codegen.layout import Grid
 from pywgsl.errors import LaunchError
@@ -104,12 +105,12 @@ def lay_out(kernel: str, shape: Triple, workgroup: Triple) -> tuple[Grid, Triple
 def _counts(lengths: tuple[Any, ...], where: str) -> Triple:
     counts = []
     for length in lengths:
-        if isinstance(length, bool) or not hasattr(type(length), "__index__"):
+        if isinstance(length, bool) or not isinstance(length, int | np.integer):
             hint = f"; write `{int(length)}`" if _is_whole(length) else ""
             raise LaunchError(
                 f"{where} takes integers, but got {length!r} ({type(length).__name__}){hint}"
             )
-        count = operator.index(length)
+        count = int(length)
         if count < 0:
             raise LaunchError(f"{where} takes counts from 0, but got {count}")
         counts.append(count)
