@@ -92,7 +92,9 @@ def module(
     )
 
 
-def function(name: str, params: dict[str, Type], result: Type | None, *body: ir.Stmt) -> ir.Function:
+def function(
+    name: str, params: dict[str, Type], result: Type | None, *body: ir.Stmt
+) -> ir.Function:
     return ir.Function(name, tuple(ir.Param(n, t) for n, t in params.items()), result, body)
 
 

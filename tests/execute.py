@@ -49,7 +49,9 @@ def run(
     compute.set_pipeline(pipeline)
     compute.set_bind_group(0, device().create_bind_group(layout=layout, entries=entries))
     size = module.workgroup_size
-    compute.dispatch_workgroups(*(groups or (-(-n // s) for n, s in zip(launch, size, strict=True))))
+    compute.dispatch_workgroups(
+        *(groups or (-(-n // s) for n, s in zip(launch, size, strict=True)))
+    )
     compute.end()
     queue.submit([encoder.finish()])
     results = {}
@@ -99,8 +101,8 @@ def _pack(
                 if value.dtype == np.bool_:
                     value = value.astype(np.uint32)
             case AxisLength(array, axis):
-                value = np.int32(arrays[array].shape[axis])
+                value = np.asarray(arrays[array].shape[axis], np.int32)
             case LaunchSize(axis):
-                value = np.uint32(launch[axis])
+                value = np.asarray(launch[axis], np.uint32)
         data[field.offset : field.offset + value.nbytes] = value.tobytes()
     return bytes(data)

@@ -1,4 +1,4 @@
-"""Reads WGSL texts as JSON strings, one a line; answers each with naga's error ("" if there is none).
+"""Reads WGSL texts as JSON strings, one a line; answers each with naga's error ("" if none).
 
 It runs as a process of its own, because naga can abort.
 """

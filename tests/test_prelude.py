@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from build import at, binary, buffer, call, each, literal, local
 from execute import run
+
 from pywgsl import ir, numerics
 from pywgsl.builtins import BUILTINS, Builtin
 from pywgsl.codegen.to_wgsl import to_wgsl
@@ -24,7 +24,9 @@ def variants(row: Builtin) -> Iterator[tuple[Type, ...]]:
         sets["scalar"] = (F32, F16, I32, U32, BOOL)
         allowed = [sets[kind] for _, kind in signature.sets] or [(F32,)]
         for scalar, n in itertools.product(allowed[0], (2, 3)):
-            types = tuple(_type(p.kind, p.dimensions, p.scalar, scalar, n) for p in signature.parameters)
+            types = tuple(
+                _type(p.kind, p.dimensions, p.scalar, scalar, n) for p in signature.parameters
+            )
             if signature.match(types) and (n == 2 or any(not isinstance(t, Scalar) for t in types)):
                 yield types
 
@@ -61,7 +63,9 @@ def test_both_compilers_take_a_builtin_in_every_type(
         scalars = {scalar_of(t) for t in types}
         reads = [buffer(f"in_{s}", s) for s in scalars if s is not None]
         out = buffer("out", match.result)
-        value = call(row.name, *(_value(t, f"in_{scalar_of(t)}") for t in types), type_=match.result)
+        value = call(
+            row.name, *(_value(t, f"in_{scalar_of(t)}") for t in types), type_=match.result
+        )
         accepted(to_wgsl(each(value, out, reads=reads)).text)
 
 
@@ -92,20 +96,19 @@ def _constant(type_: Type, value: float) -> ir.Expr:
 
 # ------------------------------------------------------------------------------- on a device
 
-FLOATS = np.array(
+FLOATS = np.fromstring(
     "0 -0.0 1 -1 0.5 -0.5 2 -2 3 -3 2.5 -2.5 1.5 7 -7 0.1 -0.1 1e-3 -1e-3 0.3 -0.3 0.45 0.9 -0.9 "
-    "5 -5 11 -11 20.5 100 -100 1e4 -1e4 65504 65519 65520 1e6 1e-6 3e-8 6e-5 6.2e-5 inf -inf nan".split(),
+    "5 -5 11 -11 20.5 100 -100 1e4 -1e4 65504 65519 65520 1e6 1e-6 3e-8 6e-5 6.2e-5 inf -inf nan",
     np.float32,
+    sep=" ",
 )
 INTEGERS = np.array(
-    [0, 1, -1, 2, -2, 3, -3, 7, -7, 8, 31, 32, 33, -32, 1000, 2**31 - 1, -(2**31), 2**31 - 7], np.int32
+    [0, 1, -1, 2, -2, 3, -3, 7, -7, 8, 31, 32, 33, -32, 1000, 2**31 - 1, -(2**31), 2**31 - 7],
+    np.int32,
 )
 SAMPLES = {F32: FLOATS, I32: INTEGERS, U32: INTEGERS.view(np.uint32)}
 with np.errstate(over="ignore"):
     SAMPLES[F16] = FLOATS.astype(np.float16)
-
-#: Where drivers leave IEEE arithmetic, as semantics has it: the prelude does not use these.
-PLAIN_WGSL = {row.name for row in PURE if row.wgsl is not None}
 
 
 def evaluate(value: ir.Expr, result: Type, *columns: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -213,10 +216,11 @@ def test_conversions(source: Scalar, target: Scalar) -> None:
 
 @pytest.mark.gpu
 def test_every_float_constant_keeps_its_bits() -> None:
-    values = np.array(
+    values = np.fromstring(
         "0 -0.0 1 0.1 -0.1 3.4028235e38 -3.4028235e38 1e-45 1.1754942e-38 1.1754944e-38 inf -inf "
-        "nan 16777217 1e10 123456.79 3.4e38 8388608.5 9.999999e-5 3.3e-30".split(),
+        "nan 16777217 1e10 123456.79 3.4e38 8388608.5 9.999999e-5 3.3e-30",
         np.float32,
+        sep=" ",
     )
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2**32, 200, dtype=np.uint64).astype(np.uint32)

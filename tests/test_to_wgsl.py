@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from build import (
     add,
     at,
@@ -23,7 +22,9 @@ from build import (
     uniform,
 )
 from execute import run
+
 from pywgsl import ir
+from pywgsl.builtins import BUILTINS, EXACT, Builtin
 from pywgsl.codegen.layout import Grid
 from pywgsl.codegen.names import FORBIDDEN
 from pywgsl.codegen.to_wgsl import to_wgsl
@@ -65,9 +66,7 @@ def sigmoid_gradient() -> ir.Module:
     made = module(
         *body, reads=[A, B], writes=[OUT], uniforms=[uniform("steepness")], name="sigmoid_gradient"
     )
-    return ir.Module(
-        made.name, made.parameters, made.body, (256, 1, 1), span=source.span(4, 20)
-    )
+    return ir.Module(made.name, made.parameters, made.body, (256, 1, 1), span=source.span(4, 20))
 
 
 def weight_gradient() -> ir.Module:
@@ -155,9 +154,7 @@ def loops() -> ir.Module:
     out = buffer("out", I32)
 
     def over(index: str, start: ir.Expr, stop: ir.Expr, step: ir.Expr) -> ir.Stmt:
-        return ir.ForRange(
-            index, start, stop, step, (ir.Assign(total, add(total, local(index))),)
-        )
+        return ir.ForRange(index, start, stop, step, (ir.Assign(total, add(total, local(index))),))
 
     stop_in_switch = ir.ForRange(
         "k",
@@ -207,7 +204,7 @@ def operators() -> ir.Module:
     x, y, z = local("x", F32), local("y", F32), local("z", F32)
     flag, other = local("flag", BOOL), local("other", BOOL)
     neg = ir.Unary(ir.UnaryOp.NEG, I, I32)
-    integers = [
+    integers: list[ir.Expr] = [
         binary(binary(I, "+", J), "*", binary(I, "-", binary(J, "-", I))),
         binary(I, "-", literal(-5)),
         ir.Unary(ir.UnaryOp.NEG, neg, I32),
@@ -232,7 +229,7 @@ def operators() -> ir.Module:
         ir.Convert(ir.Unary(ir.UnaryOp.NEG, u, U32), I32),
         call("min", binary(I, "<<", u), J, type_=I32),
     ]
-    floats = [
+    floats: list[ir.Expr] = [
         binary(x, "floor /", y),
         binary(x, "floor %", y),
         binary(add(x, y), "floor %", y),
@@ -298,14 +295,14 @@ def memory() -> ir.Module:
         ir.Assign(ir.Index(marks, (binary(I, "&", literal(3)),), BOOL), at(FLAGS, I)),
         ir.Assign(at(FLAGS, literal(0)), ir.Index(marks, (literal(2),), BOOL)),
         ir.Var("m", Matrix(2, 2, F32)),
-        ir.Assign(ir.Index(column, (literal(0),), F32), at(wide, I, literal(2), add(I, literal(1)))),
+        ir.Assign(
+            ir.Index(column, (literal(0),), F32), at(wide, I, literal(2), add(I, literal(1)))
+        ),
         ir.Assign(at(wide, I, literal(0), literal(0, U32)), ir.Swizzle(column, "x", F32)),
         ir.Assign(at(halves, I), binary(at(halves, I), "+", literal(0.1, F16))),
         ir.Assign(at(vectors, I), binary(at(vectors, I), "*", literal(2.0))),
         ir.If(
-            binary(uniform("on", BOOL), "&&", binary(uniform("where", Vector(2, I32)), "==", uniform("where", Vector(2, I32)), BOOL))
-            if False
-            else uniform("on", BOOL),
+            uniform("on", BOOL),
             (ir.Assign(at(vectors, I), uniform("offset", Vector(3, F32))),),
         ),
         writes=[FLAGS, particles, halves, vectors, wide],
@@ -339,7 +336,10 @@ def checked() -> ir.Module:
     return module(
         ir.Let("i", id_()),
         ir.Assign(at(image, I, add(I, literal(1))), at(image, binary(I, "-", literal(1)), I)),
-        ir.Assign(at(A, at(buffer("index", I32), I)), add(at(A, at(buffer("index", I32), I)), at(B, literal(3)))),
+        ir.Assign(
+            at(A, at(buffer("index", I32), I)),
+            add(at(A, at(buffer("index", I32), I)), at(B, literal(3))),
+        ),
         ir.Assign(at(FLAGS, I), at(FLAGS, add(I, literal(1)))),
         reads=[B, buffer("index", I32)],
         writes=[A, image, FLAGS],
@@ -363,6 +363,18 @@ CASES: dict[str, Callable[[], ir.Module]] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _effects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of effects that the emitter is ready for, whether the table has them already or not."""
+    for name, wgsl in {
+        "workgroup_barrier": "workgroupBarrier",
+        "atomic_add": "atomicAdd",
+        "atomic_max": "atomicMax",
+    }.items():
+        row = Builtin(name, (), np.add, "", wgsl, EXACT, effect=True)
+        monkeypatch.setitem(BUILTINS, name, row)
+
+
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("grid", Grid, ids=lambda grid: grid.value)
 def test_the_text_is_as_recorded_and_both_compilers_take_it(
@@ -371,8 +383,6 @@ def test_the_text_is_as_recorded_and_both_compilers_take_it(
     golden: Callable[[str, str], None],
     accepted: Callable[[str], None],
 ) -> None:
-    if case == "workgroup" and "workgroup_barrier" not in ir_builtins():
-        pytest.skip("the effects have no rows yet")
     wgsl = to_wgsl(CASES[case](), grid=grid)
     accepted(wgsl.text)
     assert len(wgsl.lines) == wgsl.text.count("\n")
@@ -380,7 +390,269 @@ def test_the_text_is_as_recorded_and_both_compilers_take_it(
     golden(f"{case}{suffix}.wgsl", wgsl.text)
 
 
-def ir_builtins() -> Any:
-    from pywgsl.builtins import BUILTINS
+# ---------------------------------------------------------------------------------- text
 
-    return BUILTINS
+
+def test_a_line_leads_back_to_the_authors_line() -> None:
+    wgsl = to_wgsl(sigmoid_gradient())
+    line = wgsl.text.splitlines().index("    let y = b[i];") + 1
+    span = wgsl.span_of(line)
+    assert span is not None
+    assert (span.source.name, span.line) == ("/home/someone/activations.py", 13)
+
+
+def test_bindings_follow_the_authors_order_used_or_not() -> None:
+    wgsl = to_wgsl(module(reads=[A, B], writes=[OUT], uniforms=[N], size=(1, 1, 1)))
+    assert [(b.name, b.binding, b.access.value) for b in wgsl.bindings] == [
+        ("a", 0, "read"),
+        ("b", 1, "read"),
+        ("out", 2, "read_write"),
+    ]
+    assert wgsl.uniform_binding is None
+    assert "Uniforms" not in wgsl.text
+
+
+def test_what_is_left_out_is_told() -> None:
+    span = Source("k.py", "print(1)").span(0, 8)
+    wgsl = to_wgsl(module(ir.Print(("1",), span=span)))
+    assert wgsl.prints == (span,)
+
+
+_NAMES = [
+    *sorted(FORBIDDEN - {"if", "for", "while", "return", "break", "continue", "else", "from"}),
+    *("_", "__", "__x", "v__x", "f32", "vec3f", "array", "min", "max", "select", "length", "exp"),
+    *("target", "target_", "target__", "storage", "read_write", "uniforms", "Uniforms", "launch_x"),
+    *("constant", "global_id", "global_x", "i32", "isnan_f32", "floor_div_i32", "π", "变量", "é"),
+    *("inf", "nan", "bool", "u32", "kernel", "main0", "half", "texture", "sin", "log", "step"),
+]
+NAMES = list(dict.fromkeys(_NAMES))
+
+
+@pytest.mark.parametrize("role", ["locals", "buffers", "uniforms", "functions", "fields", "entry"])
+def test_every_python_name_works_in_every_role(role: str, accepted: Callable[[str], None]) -> None:
+    for chunk in (NAMES[k : k + 100] for k in range(0, len(NAMES), 100)):
+        if role == "entry":
+            for name in chunk:
+                accepted(to_wgsl(_busy([], name=name)).text)
+        else:
+            accepted(to_wgsl(_named(role, chunk)).text)
+
+
+def _busy(body: list[ir.Stmt], **kwargs: Any) -> ir.Module:
+    """A module that uses much of WGSL's vocabulary beside the statements given."""
+    x = ir.Local("x_value", F32)
+    rest: list[ir.Stmt] = [
+        ir.Let("x_value", call("exp", ir.Convert(id_(0), F32))),
+        ir.Assign(at(buffer("out_"), id_(0)), call("min", call("log", x), call("length", x))),
+        ir.Assign(
+            at(buffer("out_"), id_(0)),
+            ir.Convert(binary(ir.Convert(x, I32), "floor /", uniform("n_", I32)), F32),
+        ),
+        ir.Assign(at(buffer("out_"), id_(1)), literal(float("inf"))),
+        ir.Assign(at(buffer("out_"), id_(1)), call("exp", literal(2.0))),
+    ]
+    writes = [*kwargs.pop("writes", []), buffer("out_")]
+    uniforms = [*kwargs.pop("uniforms", []), uniform("n_", I32)]
+    return module(*body, *rest, writes=writes, uniforms=uniforms, **kwargs)
+
+
+def _named(role: str, names: list[str]) -> ir.Module:
+    out, total = buffer("out_"), local("total_value", F32)
+    first: list[ir.Stmt] = [ir.Var("total_value", F32)]
+    if role == "locals":
+        lets = [ir.Let(n, ir.Convert(id_(1), F32)) for n in names]
+        sums = [ir.Assign(total, add(total, local(n, F32))) for n in names]
+        return _busy([*first, *lets, *sums])
+    if role == "buffers":
+        sums = [ir.Assign(at(buffer(n), id_(0)), literal(1.0)) for n in names]
+        return _busy([*first, *sums[:6]], writes=[buffer(n) for n in names[:6]])
+    if role == "uniforms":
+        sums = [ir.Assign(total, add(total, uniform(n))) for n in names]
+        return _busy([*first, *sums], uniforms=[uniform(n) for n in names])
+    if role == "functions":
+        helpers = [
+            function(n, {n: F32}, F32, ir.Return(add(local(n, F32), literal(1.0)))) for n in names
+        ]
+        sums = [ir.Assign(total, ir.Invoke(n, (total,), F32)) for n in names]
+        return _busy([*first, *sums], functions=helpers)
+    struct = Struct("out", tuple(Field(n, F32) for n in names))
+    value = local("s_value", struct)
+    sums = [ir.Assign(ir.Member(value, n, F32), total) for n in names]
+    return _busy(
+        [*first, ir.Var("s_value", struct), *sums, ir.Assign(at(out, id_(0)), total)],
+        structs=[struct],
+    )
+
+
+def test_a_name_changes_only_where_it_must() -> None:
+    wgsl = to_wgsl(_named("locals", ["target", "target_", "_", "__x", "length", "sin", "exp", "x"]))
+    for line in (
+        "let target__ = f32(global_y);",
+        "let target_ = f32(global_y);",
+        "let v_ = f32(global_y);",
+        "let v__x = f32(global_y);",
+        "let length_ = f32(global_y);",
+        "let sin = f32(global_y);",
+        "let exp_ = f32(global_y);",
+        "let x = f32(global_y);",
+    ):
+        assert f"    {line}\n" in wgsl.text
+
+
+# --------------------------------------------------------------------------- deep and wide
+
+
+def test_a_sum_of_thousands_of_terms(accepted: Callable[[str], None]) -> None:
+    left: ir.Expr = at(A, I)
+    right: ir.Expr = at(A, I)
+    for n in range(3000):
+        left = add(left, at(A, literal(n)))
+        right = binary(literal(1.0), "-", right)
+    accepted(to_wgsl(each(add(left, right), OUT, reads=[A])).text)
+
+
+def test_deep_indices_calls_and_conditions(accepted: Callable[[str], None]) -> None:
+    index: ir.Expr = I
+    value: ir.Expr = at(A, I)
+    condition: ir.Expr = binary(value, ">", literal(0.0))
+    for _ in range(300):
+        index = at(buffer("out", I32), index)
+        value = call("sin", value)
+        condition = binary(condition, "&&", binary(value, "<", literal(1.0)))
+    out = buffer("out", I32)
+    body = (
+        ir.Let("i", id_()),
+        ir.Assign(at(out, index), literal(1)),
+        ir.While(condition, (ir.Assign(at(out, I), literal(2)),)),
+        ir.If(ir.Unary(ir.UnaryOp.NOT, condition, BOOL), (), (ir.Return(),)),
+        ir.If(binary(I, ">", literal(1)), (ir.Return(),), (ir.If(condition, (ir.Return(),)),)),
+        ir.Assign(at(out, I), ir.Convert(value, I32)),
+    )
+    accepted(to_wgsl(module(*body, reads=[A], writes=[out])).text)
+
+
+def test_many_branches(accepted: Callable[[str], None]) -> None:
+    chain: ir.Block = ()
+    for n in range(120):
+        chain = (ir.If(binary(I, "==", literal(n)), (ir.Assign(at(OUT, I), literal(1.0)),), chain),)
+    accepted(to_wgsl(module(ir.Let("i", id_()), *chain, writes=[OUT])).text)
+
+
+def test_nested_blocks(accepted: Callable[[str], None]) -> None:
+    block: ir.Block = (ir.Assign(at(OUT, I), literal(1.0)),)
+    for n in range(55):
+        block = (ir.If(binary(I, ">", literal(n)), block),)
+    accepted(to_wgsl(module(ir.Let("i", id_()), *block, writes=[OUT])).text)
+
+
+def test_a_function_that_ends_in_a_loop_returns_for_the_compilers(
+    accepted: Callable[[str], None],
+) -> None:
+    pair = Struct("Pair", (Field("first", F32), Field("second", Vector(2, F32))))
+    forever = ir.While(literal(True), (ir.Return(ir.Construct(pair, ())),))
+    helper = function("endless", {}, pair, forever)
+    value = ir.Member(ir.Invoke("endless", (), pair), "first", F32)
+    wgsl = to_wgsl(each(value, OUT, structs=[pair], functions=[helper]))
+    accepted(wgsl.text)
+    assert "    return Pair();\n}" in wgsl.text
+
+
+# ---------------------------------------------------------------------------- on a device
+
+MAX, MIN = 2**31 - 1, -(2**31)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("known", ["", "step", "start stop step"])
+def test_ranges_are_pythons(known: str) -> None:
+    cases = [
+        (0, 5, 1), (5, 0, -1), (0, 10, 3), (10, 0, -3), (5, 5, 1), (5, 0, 1), (0, 5, -1),
+        (MAX - 5, MAX, 2), (MAX - 5, MAX, 3), (MIN + 5, MIN, -2), (MIN, MAX, 2**30),
+        (MAX, MIN, -(2**30)), (MAX, MIN, MIN), (MIN, MAX, MAX), (3, 7, 0), (7, 3, 0),
+        (-3, 3, 2), (MAX - 1, MAX, 1), (MIN + 1, MIN, -1),
+    ]  # fmt: skip
+    out = buffer("out", I32)
+    for start, stop, step in cases:
+        bounds = {"start": start, "stop": stop, "step": step}
+        if step == 0 and "step" in known:
+            continue
+        first, last, by = (literal(v) if n in known else uniform(n, I32) for n, v in bounds.items())
+        count, k = local("count"), local("k")
+        body = (
+            ir.Var("count", I32),
+            ir.ForRange(
+                "k",
+                first,
+                last,
+                by,
+                (ir.Assign(at(out, count), k), ir.Assign(count, add(count, literal(1)))),
+            ),
+            ir.Assign(at(out, literal(15)), count),
+        )
+        uniforms = [uniform(n, I32) for n in bounds if n not in known]
+        made = module(*body, writes=[out], uniforms=uniforms, size=(1, 1, 1))
+        values = {n: np.int32(v) for n, v in bounds.items()}
+        got = run(made, {"out": np.zeros(16, np.int32)}, (1, 1, 1), uniforms=values)["out"]
+        expected = list(range(start, stop, step)) if step else []
+        assert got[: got[15]].tolist() == expected, (start, stop, step)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_folded_launch_numbers_on(rows: int) -> None:
+    out = buffer("out", I32)
+    value = binary(id_(), "+", binary(id_(0, Id.WORKGROUP), "*", literal(1000)))
+    value = add(value, binary(id_(0, Id.NUM_WORKGROUPS), "*", literal(1000000)))
+    body = (ir.Let("i", id_()), ir.Assign(at(out, local("i")), value))
+    made = module(*body, writes=[out], size=(8, 1, 1))
+    n, start = 100, -7
+    got = run(
+        made,
+        {"out": np.full(n + 20, start, np.int32)},
+        (n, 1, 1),
+        grid=Grid.FOLDED,
+        groups=(5, rows, 1),
+    )["out"]
+    ran = min(n, 5 * rows * 8)
+    lanes = np.arange(n + 20)
+    expected = np.where(lanes < ran, lanes + lanes // 8 * 1000 + 13000000, start)
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.gpu
+def test_checked_accesses_are_numpys() -> None:
+    source, index, out = buffer("source", F32), buffer("index", I32), buffer("out", F32)
+    i = local("i")
+    made = module(
+        ir.Let("i", id_()),
+        ir.Assign(at(out, at(index, i)), add(at(source, at(index, i)), literal(1.0))),
+        reads=[source, index],
+        writes=[out],
+        checked=True,
+    )
+    wanted = np.array([0, 3, -1, 4, 100, 2**30, MIN, MAX, 1], np.int32)
+    arrays = {
+        "source": np.arange(4, dtype=np.float32),
+        "index": wanted,
+        "out": np.zeros(6, np.float32),
+    }
+    got = run(made, arrays, (len(wanted), 1, 1))["out"]
+    np.testing.assert_array_equal(got, [1.0, 2.0, 0.0, 4.0, 1.0, 0.0])
+
+
+@pytest.mark.gpu
+def test_loops_leave_and_go_on_as_written() -> None:
+    out = np.zeros(1, np.int32)
+    got = run(loops(), {"out": out}, (1, 1, 1), uniforms={"n": np.int32(9)})["out"]
+    total = sum(range(9)) + sum(range(8, -1, -1)) + 0 + sum(range(0, 9, 4))
+    total += sum(range(9, total, -4))
+    total += sum(range(0, total, 9))
+    total += sum(range(total))
+    total += 0 + 2
+    while total < 50:
+        total += 2
+        if total > 40:
+            break
+    while total < 60:
+        total += 1
+    assert got[0] == total

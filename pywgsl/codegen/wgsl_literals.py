@@ -55,4 +55,4 @@ def _float(value: float, *, suffix: bool) -> str:
 
 
 def _half(value: float) -> str:
-    return f"{float(np.float16(value))!r}h"
+    return f"{np.float16(value)}h"

@@ -1,0 +1,21 @@
+@group(0) @binding(0) var<storage, read_write> a: array<f32>;
+
+var<workgroup> tile: array<array<f32, 17>, 16>;
+var<workgroup> sums: array<atomic<i32>, 4>;
+
+// kernel
+@compute @workgroup_size(16)
+fn kernel(
+    @builtin(global_invocation_id) global_id: vec3u,
+    @builtin(local_invocation_id) local_id: vec3u,
+) {
+    let local_x = i32(local_id.x);
+    let i = i32(global_id.x);
+    tile[local_x][0] = a[i];
+    workgroupBarrier();
+    atomicAdd(&sums[local_x & 3], 2);
+    let before = atomicMax(&sums[local_x & 3], 1);
+    workgroupBarrier();
+    atomicStore(&sums[local_x & 3], before);
+    a[i] = tile[local_x][0] * f32(atomicLoad(&sums[local_x & 3]));
+}
