@@ -7,7 +7,7 @@ They mean something to the checker; outside a kernel most of them only say so. B
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar
 
 from pywgsl import ir
 from pywgsl.errors import PywgslError
@@ -16,60 +16,33 @@ from pywgsl.types import F16, F32, I32, U32, FixedArray, Matrix, RuntimeArray, S
 T = TypeVar("T")
 
 if TYPE_CHECKING:
-    # To a type checker the language's types are classes whose values allow everything: what a
-    # kernel may do with them is the business of pywgsl's own checker.
-    class _Any(Any):  # type: ignore[misc]
-        pass
-
-    class f32(_Any): ...
-
-    class f16(_Any): ...
-
-    class i32(_Any): ...
-
-    class u32(_Any): ...
-
-    class vec2f(_Any): ...
-
-    class vec3f(_Any): ...
-
-    class vec4f(_Any): ...
-
-    class vec2h(_Any): ...
-
-    class vec3h(_Any): ...
-
-    class vec4h(_Any): ...
-
-    class vec2i(_Any): ...
-
-    class vec3i(_Any): ...
-
-    class vec4i(_Any): ...
-
-    class vec2u(_Any): ...
-
-    class vec3u(_Any): ...
-
-    class vec4u(_Any): ...
-
-    class mat2x2f(_Any): ...
-
-    class mat2x3f(_Any): ...
-
-    class mat2x4f(_Any): ...
-
-    class mat3x2f(_Any): ...
-
-    class mat3x3f(_Any): ...
-
-    class mat3x4f(_Any): ...
-
-    class mat4x2f(_Any): ...
-
-    class mat4x3f(_Any): ...
-
-    class mat4x4f(_Any): ...
+    # To a type checker a value of the language allows everything: what a kernel may do with it is
+    # the business of pywgsl's own checker.
+    f32: TypeAlias = Any
+    f16: TypeAlias = Any
+    i32: TypeAlias = Any
+    u32: TypeAlias = Any
+    vec2f: TypeAlias = Any
+    vec3f: TypeAlias = Any
+    vec4f: TypeAlias = Any
+    vec2h: TypeAlias = Any
+    vec3h: TypeAlias = Any
+    vec4h: TypeAlias = Any
+    vec2i: TypeAlias = Any
+    vec3i: TypeAlias = Any
+    vec4i: TypeAlias = Any
+    vec2u: TypeAlias = Any
+    vec3u: TypeAlias = Any
+    vec4u: TypeAlias = Any
+    mat2x2f: TypeAlias = Any
+    mat2x3f: TypeAlias = Any
+    mat2x4f: TypeAlias = Any
+    mat3x2f: TypeAlias = Any
+    mat3x3f: TypeAlias = Any
+    mat3x4f: TypeAlias = Any
+    mat4x2f: TypeAlias = Any
+    mat4x3f: TypeAlias = Any
+    mat4x4f: TypeAlias = Any
 
     class Array(Generic[T]):
         """A storage buffer with one axis."""
@@ -90,11 +63,9 @@ if TYPE_CHECKING:
     class Array4D(Array[T]):
         """A storage buffer with four axes."""
 
-    # A compile-time parameter is an ordinary Python value.
-    class Const(_Any, Generic[T]):
-        """A compile-time parameter."""
+    Const = Annotated[T, "known when the kernel is compiled"]
 
-    class array(_Any):
+    class array(Any):  # type: ignore[misc]  # as above
         """A fixed-size value."""
 
         def __class_getitem__(cls, item: Any) -> Any: ...
