@@ -110,3 +110,42 @@ def test_llvmpipe_says_that_it_cuts_loops_short():
     if not any("llvmpipe" in found.name for found in gpus()):
         pytest.skip("no llvmpipe here")
     assert "65535" in pw.device("llvmpipe").notes[0]
+
+
+@pytest.mark.gpu
+def test_a_lost_device_is_said_to_be_lost(some_gpu):
+    from pywgsl.runtime.gpu import GpuDevice, adapters
+
+    device = GpuDevice(adapters()[0])
+    array = device.zeros(4)
+    device.gpu.destroy()
+    with pytest.raises(pw.DeviceError, match="was lost"):
+        array.numpy()
+    with pytest.raises(pw.DeviceError, match="was lost"):
+        device.zeros(1 << 20)
+
+
+@pytest.mark.gpu
+def test_memory_that_waits_is_freed_before_giving_up(some_gpu, monkeypatch):
+    import wgpu
+
+    device = pw.device("gpu")
+    device.zeros(12321)
+    allocate, refused = device.pool._allocate, []
+
+    def refuse_once(size):
+        if not refused:
+            refused.append(size)
+            raise wgpu.GPUOutOfMemoryError("Not enough memory left.")
+        return allocate(size)
+
+    monkeypatch.setattr(device.pool, "_allocate", refuse_once)
+    assert device.zeros(99_999).shape == (99_999,)
+    assert device.pool.waiting_bytes == 0
+
+    def refuse(size):
+        raise wgpu.GPUOutOfMemoryError("Not enough memory left.")
+
+    monkeypatch.setattr(device.pool, "_allocate", refuse)
+    with pytest.raises(pw.DeviceError, match=r"allocating 1.0 MiB: .* ran out of memory"):
+        device.zeros(1 << 18)

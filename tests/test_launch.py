@@ -1,10 +1,15 @@
 """Launching kernels: which invocations run, what is refused before any does, and in which order."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import pywgsl as pw
 from pywgsl import Array, Array2D, Array3D, f32, i32, u32, vec2f, vec3f, vec4f
+from pywgsl.codegen.layout import Grid
+from pywgsl.runtime.launch import Launcher
+from pywgsl.runtime.shapes import lay_out
 
 OFFSET = 1.0
 
@@ -17,6 +22,22 @@ def device(request):
 @pytest.fixture
 def gpu():
     return pw.device("gpu")
+
+
+@pytest.fixture
+def programs():
+    pytest.importorskip("wgpu")
+    from pywgsl.runtime import programs
+
+    return programs
+
+
+@pytest.fixture
+def prepared():
+    pytest.importorskip("wgpu")
+    from pywgsl.runtime import prepared
+
+    return prepared
 
 
 @pw.kernel
@@ -173,9 +194,6 @@ def test_ids_of_many_workgroups_stay_linear(device):
 
 
 def test_folding_starts_few_workgroups_too_many():
-    from pywgsl.codegen.layout import Grid
-    from pywgsl.runtime.shapes import lay_out
-
     for n in (65535, 65536, 131070, 131071, 1_000_003, 2**31 - 1):
         grid, (x, y, z) = lay_out("k", (n, 1, 1), (1, 1, 1))
         assert grid is (Grid.PLAIN if n <= 65535 else Grid.FOLDED)
@@ -475,13 +493,13 @@ def test_axes_are_row_major(device):
 def test_constants_make_specializations(device):
     x = device.array([3.0])
     power[1](x, 2)
-    assert x.numpy()[0] == 9
+    assert x.item() == pytest.approx(9)
     power[1](x, n=1, doubled=True)
-    assert x.numpy()[0] == 18
+    assert x.item() == pytest.approx(18)
     power[1](x, np.int64(1), True)
-    assert x.numpy()[0] == 36
+    assert x.item() == pytest.approx(36)
     power.specialize(n=2)[1](x, False)
-    assert x.numpy()[0] == 36 * 36
+    assert x.item() == pytest.approx(36 * 36)
 
 
 @pytest.mark.parametrize("value", [2.0, True, "2", None])
@@ -614,13 +632,11 @@ def test_an_array_may_die_before_its_launch_has_run(gpu):
 
 
 @pytest.mark.gpu
-def test_a_refused_launch_is_named(gpu, monkeypatch):
-    from pywgsl.runtime import prepared
-
+def test_a_refused_launch_is_named(gpu, prepared, monkeypatch):
     x, y = gpu.zeros(4), gpu.zeros(4)
     scale[4](x, y, 1.0)
     gpu.synchronize()
-    monkeypatch.setattr(prepared, "lay_out", lambda *_: (pw_plain(), (70000, 1, 1)))
+    monkeypatch.setattr(prepared, "lay_out", lambda *_: (Grid.PLAIN, (70000, 1, 1)))
     scale[3](x, y, 2.0)
     with pytest.raises(pw.DeviceError, match=r"scale\[3\]: .* refused it"):
         gpu.synchronize()
@@ -628,22 +644,13 @@ def test_a_refused_launch_is_named(gpu, monkeypatch):
     assert y.numpy().shape == (4,)
 
 
-def pw_plain():
-    from pywgsl.codegen.layout import Grid
-
-    return Grid.PLAIN
-
-
 @pytest.mark.gpu
-def test_refused_wgsl_is_shown_at_the_authors_line(gpu, monkeypatch):
-    from dataclasses import replace
-
-    from pywgsl.codegen.to_wgsl import to_wgsl
-    from pywgsl.runtime import programs
+def test_refused_wgsl_is_shown_at_the_authors_line(gpu, programs, monkeypatch):
+    wgsl = programs.to_wgsl
 
     def broken(module, **options):
-        wgsl = to_wgsl(module, **options)
-        return replace(wgsl, text=wgsl.text.replace(" * ", " * broken_name * "))
+        made = wgsl(module, **options)
+        return replace(made, text=made.text.replace(" * ", " * broken_name * "))
 
     monkeypatch.setattr(programs, "to_wgsl", broken)
     kernel = scale.specialize(workgroup_size=32)
@@ -652,6 +659,30 @@ def test_refused_wgsl_is_shown_at_the_authors_line(gpu, monkeypatch):
     text = str(caught.value)
     assert "a mistake of pywgsl" in text
     assert "y[i] = x[i] * factor" in text
+
+
+@pytest.mark.gpu
+def test_a_missing_feature_is_named(gpu, programs, monkeypatch):
+    wgsl = programs.to_wgsl
+
+    def with_feature(module, **options):
+        return replace(wgsl(module, **options), features=("shader-f16",))
+
+    monkeypatch.setattr(gpu, "features", frozenset())
+    monkeypatch.setattr(programs, "to_wgsl", with_feature)
+    kernel = scale.specialize(workgroup_size=16)
+    with pytest.raises(pw.DeviceError, match="scale: needs the feature `shader-f16`, which"):
+        kernel[1](gpu.zeros(1), gpu.zeros(1), 1.0)
+
+
+@pytest.mark.gpu
+def test_a_launch_with_defaults_and_names_is_prepared_once(gpu, monkeypatch):
+    x, y = gpu.array([2.0]), gpu.zeros(1)
+    scale[1](x, y)
+    monkeypatch.setattr(Launcher, "_launch", None)
+    scale[1](x, y)
+    scale[1](y=y, x=x, factor=3.0)
+    assert y.item() == 6
 
 
 @pytest.mark.gpu

@@ -177,9 +177,12 @@ class GpuArray(DeviceArray):
         """Return a copy of the values, after everything launched so far has run."""
         if not self.size:
             return np.empty(self.shape, self.dtype)
-        data = self.device.queue.read(self.buffer.gpu, self.stored_bytes)
+        queue = self.device.queue
+        with queue.lock:
+            padded = self._storage.padded
+            data = queue.read(self.buffer.gpu, self.stored_bytes)
         stored = data.view(elements.stored_dtype(self.dtype))
-        if self._storage.padded:
+        if padded:
             stored = stored.reshape(-1, 4)[:, :3].reshape(-1)
         values = stored[: self.size].reshape(self.shape)
         return values.astype(np.bool_) if self.dtype == BOOL.dtype else values
@@ -207,13 +210,14 @@ class GpuArray(DeviceArray):
     def _assign(self, values: DeviceArray | np.ndarray[Any, Any]) -> None:
         if not self.size:
             return
-        if isinstance(values, GpuArray) and values.device is self.device:
-            if values.storage is not self._storage:
+        queue = self.device.queue
+        with queue.lock:
+            if not (isinstance(values, GpuArray) and values.device is self.device):
+                self.device.set_padding(self, False)
+                queue.write(self.buffer.gpu, stored_values(np.asarray(values)))
+            elif values.storage is not self._storage:
                 self.device.set_padding(values, self._storage.padded)
-                self.device.queue.copy(values.buffer.gpu, self.buffer.gpu, self.stored_bytes)
-            return
-        self.device.set_padding(self, False)
-        self.device.queue.write(self.buffer.gpu, stored_values(np.asarray(values)))
+                queue.copy(values.buffer.gpu, self.buffer.gpu, self.stored_bytes)
 
 
 def stored_values(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -51,6 +51,8 @@ class Device(ABC):
             TypeError: the values have a dtype that no device stores, such as float64.
             DeviceError: the device has not enough memory, or cannot bind so much at once.
         """
+        if isinstance(values, DeviceArray) and values.device is self and dtype is None:
+            return values.copy()
         if dtype is not None:
             values = np.asarray(values).astype(elements.as_dtype(dtype), copy=False)
         return self._upload(elements.from_host(values))

@@ -49,12 +49,14 @@ class Launcher:
         Raises:
             LaunchError: the arguments do not fit; nothing has run.
         """
-        if not kwargs and len(args) == self._count:
-            prepared = self._prepared.get(self._key(args))
-            if prepared is not None and prepared.captures.current():
-                prepared.run(args)
-                return
-        self._launch(bind(self._kernel.name, self._parameters, args, kwargs))
+        values: Sequence[Any] = args
+        if kwargs or len(args) != self._count:
+            values = bind(self._kernel.name, self._parameters, args, kwargs)
+        prepared = self._prepared.get(self._key(values))
+        if prepared is not None and prepared.captures.current():
+            prepared.run(values)
+        else:
+            self._launch(values)
 
     def __repr__(self) -> str:
         shape = repr(self._shape)
@@ -72,7 +74,8 @@ class Launcher:
             key += tuple([repr(values[i]) for i in self._constants])
         return key
 
-    def _launch(self, values: list[Any]) -> None:
+    def _launch(self, values: Sequence[Any]) -> None:
+        """Check everything, and run."""
         kernel = self._kernel
         constants = {
             self._parameters[i].name: check_constant(kernel.name, self._parameters[i], values[i])

@@ -20,6 +20,9 @@ from pywgsl.source import NOWHERE, Span
 if TYPE_CHECKING:
     from pywgsl.runtime.gpu import GpuDevice
 
+#: wgpu's names of features, where they are not WebGPU's.
+_FEATURES = {"subgroups": "subgroup"}
+
 #: As many bind groups are kept for each program.
 _MAX_BIND_GROUPS = 1024
 
@@ -35,8 +38,8 @@ class GpuProgram:
 
     def __init__(self, device: GpuDevice, module: ir.Module, grid: Grid) -> None:
         self._device = device
-        self._check_limits(module)
         wgsl = to_wgsl(module, grid=grid, target="wgpu")
+        self._check(module, wgsl)
         _warn_of_prints(module, wgsl)
         layout = wgsl.uniforms
         self.layout = layout
@@ -81,7 +84,13 @@ class GpuProgram:
         ]
         return self._device.gpu.create_bind_group(layout=self._layout, entries=entries)
 
-    def _check_limits(self, module: ir.Module) -> None:
+    def _check(self, module: ir.Module, wgsl: Wgsl) -> None:
+        """Raise a `DeviceError` if the kernel needs more than the device has."""
+        for feature in wgsl.features:
+            if _FEATURES.get(feature, feature) not in self._device.features:
+                raise DeviceError(
+                    f"{module.name}: needs the feature `{feature}`, which {self._device.name} lacks"
+                )
         limits = self._device.limits
         invocations = module.workgroup_size[0] * module.workgroup_size[1] * module.workgroup_size[2]
         checks = [

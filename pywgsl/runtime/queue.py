@@ -197,7 +197,10 @@ class Queue:
         raise error
 
     def _staging_buffer(self, size: int) -> Any:
-        if self._staging is None or self._staging.size < size:
+        """Return a buffer that the host can read; the same one while it is large enough."""
+        # An interrupted wait leaves it in a state in which it cannot be mapped again.
+        usable = self._staging is not None and self._staging.map_state == "unmapped"
+        if not usable or self._staging.size < size:
             capacity = max(4096, 1 << (size - 1).bit_length())
             self._staging = self._device.create_buffer(size=capacity, usage="COPY_DST|MAP_READ")
         return self._staging
