@@ -12,7 +12,7 @@ from pywgsl.codegen.layout import AxisLength, Grid, Origin, UniformLayout, store
 from pywgsl.codegen.names import FORBIDDEN, MODULE_SPOKEN_FOR, SPOKEN_FOR, fresh, rename
 from pywgsl.codegen.prelude import Prelude
 from pywgsl.codegen.wgsl_literals import literal
-from pywgsl.types import Atomic, FixedArray, RuntimeArray, Scalar, Struct, Type
+from pywgsl.types import I32, U32, Atomic, FixedArray, RuntimeArray, Scalar, Struct, Type
 
 _ID_ORDER = {id_: position for position, id_ in enumerate(ir.Id)}
 
@@ -148,6 +148,19 @@ class FunctionScope:
         self.names = rename(uses.locals, self._taken)
         self._used = set(self.names.values())
         self.ids: dict[IdKey, str] = {}
+        self._integers: dict[str, int] = {}
+
+    def known_integer(self, node: ir.Expr) -> int | None:
+        """Return the value of a constant, or of a local that is only a name for one."""
+        if isinstance(node, ir.Literal) and node.type in (I32, U32):
+            return int(node.value)
+        return self._integers.get(node.name) if isinstance(node, ir.Local) else None
+
+    def note_let(self, node: ir.Let) -> None:
+        """Remember which integer a local is a name for."""
+        value = self.known_integer(node.value)
+        if value is not None:
+            self._integers[node.name] = value
 
     def alias(self, node: ir.InvocationId, name: str, depth: int) -> None:
         """Call an id by the author's name from here on, if the whole function sees it."""

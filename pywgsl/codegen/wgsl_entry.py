@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 from pywgsl import ir
+from pywgsl.analysis.unwritten import unwritten
 from pywgsl.analysis.uses import IdKey, synchronizes
-from pywgsl.codegen.layout import Grid, LaunchSize, guarded_axes
+from pywgsl.codegen.layout import Grid, LaunchSize, guarded_axes, stored
 from pywgsl.codegen.scope import FunctionScope
 from pywgsl.codegen.writer import Writer
 from pywgsl.source import Span
+from pywgsl.types import FixedArray
 
 #: What WGSL calls each id, what the text does, and whether it has axes.
 _BUILTIN = {
@@ -54,6 +57,7 @@ class Head:
         if grid is Grid.FOLDED:
             self._fold()
         self._guard()
+        self._clear()
         self._declare_ids()
 
     def open(self, out: Writer, declaration: str, span: Span) -> None:
@@ -115,6 +119,41 @@ class Head:
         if synchronizes(self._module.module, self._module.uses):
             return f"{self._folded_group} * {self._module.module.workgroup_size[0]}u"
         return self._folded_x
+
+    def _clear(self) -> None:
+        """Zero the workgroup variables that are read before they are written."""
+        variables = unwritten(self._module.module)
+        for variable in variables:
+            self._clear_variable(self._module.globals[variable.name], variable)
+        if variables:
+            self.lines.line("workgroupBarrier();")
+
+    def _clear_variable(self, name: str, variable: ir.Variable) -> None:
+        lane = self._raw(ir.Id.LOCAL_INDEX)
+        lanes = math.prod(self._module.module.workgroup_size)
+        lengths: list[int] = []
+        element = variable.type
+        while isinstance(element, FixedArray):
+            lengths.append(element.length)
+            element = element.element
+        count = math.prod(lengths)
+        if count <= lanes:
+            index = lane
+            self.lines.open(f"if ({lane} < {count}u)")
+        else:
+            index = self._scope.declare("k")
+            head = f"var {index} = {lane}; {index} < {count}u; {index} += {lanes}u"
+            self.lines.open(f"for ({head})")
+        for position, length in enumerate(lengths):
+            inner = math.prod(lengths[position + 1 :])
+            row = index if inner == 1 else f"{index} / {inner}u"
+            name += f"[{row}]" if position == 0 else f"[{row} % {length}u]"
+        zero = self._module.zero(stored(element) if lengths else element)
+        if variable.name in self._module.atomics:
+            self.lines.line(f"atomicStore(&{name}, {zero});")
+        else:
+            self.lines.line(f"{name} = {zero};")
+        self.lines.close()
 
     def _keys(self) -> Counter[IdKey]:
         """How often each id is read; a call of a helper that reads it counts double."""

@@ -10,6 +10,14 @@ from pywgsl.builtins import BUILTINS
 from pywgsl.codegen.layout import AxisLength, ParameterValue, stored
 from pywgsl.codegen.scope import FunctionScope
 from pywgsl.codegen.wgsl_literals import literal
+from pywgsl.codegen.wgsl_places import (
+    NO_END,
+    is_carried,
+    is_constant,
+    is_place,
+    is_simple,
+    length_of,
+)
 from pywgsl.codegen.writer import PRODUCT, SUM, Code, call, infix, postfix, prefix
 from pywgsl.ir import BinaryOp, UnaryOp, type_of
 from pywgsl.types import (
@@ -403,13 +411,20 @@ class Expressions:
                 return call(loader, *(self.unsigned(index) for index in node.indices))
             return postfix(Code(self._module.globals[base.name]), f"[{self._offset(node)}]")
         (index,) = node.indices
-        return postfix(self._raw(base, target=target), f"[{self.text(index)}]")
+        text = self._index(index, length_of(type_of(base)))
+        return postfix(self._raw(base, target=target), f"[{text}]")
+
+    def _index(self, index: ir.Expr, end: int) -> str:
+        """Naga sees through `let`, and refuses a constant index that is out of range."""
+        text = self.text(index)
+        value = self._scope.known_integer(index)
+        return text if value is None or 0 <= value < end else self._hide(text)
 
     def _offset(self, node: ir.Index) -> str:
         """The index into a row-major buffer: `(i * shape_1 + j) * shape_2 + k`."""
         assert isinstance(node.base, ir.Global)
         if len(node.indices) == 1:
-            return self.text(node.indices[0])
+            return self._index(node.indices[0], NO_END)
         offset = self._signed(node.indices[0])
         for axis, index in enumerate(node.indices[1:], start=1):
             length = Code(self._module.uniform(AxisLength(node.base.name, axis)))
@@ -439,55 +454,3 @@ class Expressions:
             return False
         root = ir.root(node)
         return isinstance(root, ir.Global) and root.name in self._module.atomics
-
-
-def is_constant(node: ir.Expr) -> bool:
-    """Whether the compilers would evaluate an expression's text, and fail where that overflows."""
-    match node:
-        case ir.Literal():
-            return True
-        case ir.Construct(args=args):
-            return all(is_constant(arg) for arg in args)
-        case ir.Select(condition=condition, accept=accept, reject=reject):
-            return all(is_constant(part) for part in (condition, accept, reject))
-        case ir.Index(base=base, indices=indices):
-            return is_constant(base) and all(is_constant(index) for index in indices)
-        case ir.Swizzle(base=base) | ir.Member(base=base):
-            return is_constant(base)
-        case _:
-            return False
-
-
-def is_place(node: ir.Expr) -> bool:
-    """Whether an expression denotes memory."""
-    return isinstance(ir.root(node), ir.Local | ir.Global)
-
-
-def is_simple(node: ir.Expr) -> bool:
-    """Whether an expression costs nothing to write and evaluate twice."""
-    match node:
-        case ir.Literal() | ir.Local() | ir.Shape():
-            return True
-        case ir.Global(space=space):
-            return space is ir.Space.UNIFORM
-        case ir.Swizzle(base=base) | ir.Member(base=base):
-            return is_simple(base)
-        case _:
-            return False
-
-
-def is_carried(node: ir.Expr) -> bool:
-    """Whether a bool (or vector of them) is kept as u32 where this expression finds it."""
-    if scalar_of(type_of(node)) is not BOOL:
-        return False
-    match node:
-        case ir.Global(space=space):
-            return space is ir.Space.UNIFORM
-        case ir.Member():
-            return True
-        case ir.Index(base=base):
-            return not isinstance(base.type, Vector) or is_carried(base)
-        case ir.Swizzle(base=base):
-            return is_carried(base)
-        case _:
-            return False

@@ -11,7 +11,8 @@ from pywgsl.builtins import BUILTINS
 from pywgsl.codegen.layout import AxisLength, stored
 from pywgsl.codegen.scope import FunctionScope
 from pywgsl.codegen.split import split
-from pywgsl.codegen.wgsl_expressions import Expressions, TooDeepError, is_carried, is_simple
+from pywgsl.codegen.wgsl_expressions import Expressions, TooDeepError
+from pywgsl.codegen.wgsl_places import is_carried, is_simple
 from pywgsl.codegen.writer import Code, Writer, call, infix
 from pywgsl.ir import BinaryOp, UnaryOp, type_of
 from pywgsl.source import Span
@@ -131,6 +132,7 @@ class Statements:
         self._immutable.add(node.name)
         name = self._scope.names[node.name]
         self._out.line(f"let {name} = {self._text(node.value, node.span)};", node.span)
+        self._scope.note_let(node)
         if isinstance(node.value, ir.InvocationId):
             self._scope.alias(node.value, name, self._depth)
 

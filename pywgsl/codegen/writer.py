@@ -107,7 +107,9 @@ def call(function: str, *args: Code) -> Code:
     """Return a call. In `f(a < b, c > d)` WGSL sees a template list, hence the parentheses."""
     last = len(args) - 1
     texts = [
-        f"({arg.text})" if arg.level <= RELATION and position < last else arg.text
+        f"({arg.text})"
+        if "<" in arg.text and arg.level <= RELATION and position < last
+        else arg.text
         for position, arg in enumerate(args)
     ]
     return Code(f"{function}({', '.join(texts)})")

@@ -8,7 +8,12 @@ var<workgroup> sums: array<atomic<i32>, 4>;
 fn kernel(
     @builtin(global_invocation_id) global_id: vec3u,
     @builtin(local_invocation_id) local_id: vec3u,
+    @builtin(local_invocation_index) local_invocation_index: u32,
 ) {
+    if (local_invocation_index < 4u) {
+        atomicStore(&sums[local_invocation_index], 0);
+    }
+    workgroupBarrier();
     let local_x = i32(local_id.x);
     let i = i32(global_id.x);
     tile[local_x][0] = a[i];

@@ -14,12 +14,17 @@ fn kernel(
     @builtin(local_invocation_id) local_id: vec3u,
     @builtin(workgroup_id) workgroup_id: vec3u,
     @builtin(num_workgroups) num_workgroups: vec3u,
+    @builtin(local_invocation_index) local_invocation_index: u32,
 ) {
     let folded_workgroup = workgroup_id.x + workgroup_id.y * num_workgroups.x;
     let folded_x = folded_workgroup * 16u + local_id.x;
     if (folded_workgroup * 16u >= uniforms.launch_x) {
         return;
     }
+    if (local_invocation_index < 4u) {
+        atomicStore(&sums[local_invocation_index], 0);
+    }
+    workgroupBarrier();
     let local_x = i32(local_id.x);
     let i = i32(folded_x);
     tile[local_x][0] = a[i];
