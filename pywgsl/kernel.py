@@ -1,4 +1,7 @@
-"""What the decorators `kernel` and `function` make, and what can be asked of it."""
+"""What the decorators `kernel` and `function` make, and what can be asked of it.
+
+The compiler is imported where it is first needed, so that `import pywgsl` stays quick.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,19 @@ import textwrap
 import threading
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from pywgsl import ir
-from pywgsl.codegen.to_wgsl import to_wgsl
 from pywgsl.errors import LaunchError
 from pywgsl.from_source import execute
-from pywgsl.frontend.capture import capture
-from pywgsl.frontend.check import KernelDefinition, check_kernel, define_kernel
 from pywgsl.frontend.definition import MISSING, Captured, Helper, KernelParameter, Kind
-from pywgsl.frontend.locate import text_of
-from pywgsl.reflection import reflect
-from pywgsl.runtime.arguments import check_constant
 from pywgsl.runtime.devices import Device, device
-from pywgsl.runtime.launch import Launcher
 from pywgsl.runtime.shapes import read_shape
-from pywgsl.runtime.specialization import Specialization
+
+if TYPE_CHECKING:
+    from pywgsl import ir
+    from pywgsl.frontend.check import KernelDefinition
+    from pywgsl.runtime.launch import Launcher
+    from pywgsl.runtime.specialization import Specialization
 
 Constant = bool | int | float
 WorkgroupSize = int | tuple[int, ...] | None
@@ -81,6 +81,8 @@ class Kernel:
         Raises:
             CompileError: its signature is not a kernel's.
         """
+        from pywgsl.frontend.check import define_kernel
+
         with self._lock:
             return define_kernel(self._function, **self.options)
 
@@ -101,6 +103,8 @@ class Kernel:
         Raises:
             LaunchError: it is not a shape.
         """
+        from pywgsl.runtime.launch import Launcher
+
         key = _key(shape, where)
         found = None if key is None else self._launchers.get(key)
         if found is None:
@@ -145,6 +149,9 @@ class Kernel:
 
     def specialization(self, constants: Mapping[str, Constant]) -> Specialization:
         """Return the kernel compiled for these values of the constants it still takes."""
+        from pywgsl.frontend.check import check_kernel
+        from pywgsl.runtime.specialization import Specialization
+
         values = self.constants | dict(constants)
         key = tuple(sorted((name, repr(value)) for name, value in values.items()))
         with self._lock:
@@ -165,6 +172,8 @@ class Kernel:
                 two need different text (subgroup operations).
             constants: values of the `Const` parameters without a default.
         """
+        from pywgsl.codegen.to_wgsl import to_wgsl
+
         return to_wgsl(self._module(constants), target=target).text
 
     def numpy_source(self, **constants: Constant) -> str:
@@ -173,13 +182,17 @@ class Kernel:
 
     def reflection(self, **constants: Constant) -> dict[str, Any]:
         """Return what a host needs to launch the WGSL, ready for JSON; see `pywgsl.reflection`."""
+        from pywgsl.reflection import reflect
+
         return reflect(self._module(constants))
 
     def _module(self, constants: Mapping[str, Constant]) -> ir.Module:
         return self.complete(constants).module
 
     def complete(self, constants: Mapping[str, Constant]) -> Specialization:
-        """Return a specialization for constants given by name, the others having their defaults."""
+        """Return a specialization for constants by name; the others have their defaults."""
+        from pywgsl.runtime.arguments import check_constant
+
         values = self._checked_constants(constants)
         for parameter in self.parameters:
             if parameter.kind is Kind.CONST and parameter.name not in values:
@@ -192,6 +205,8 @@ class Kernel:
         return self.specialization(values)
 
     def _checked_constants(self, constants: Mapping[str, Any]) -> dict[str, Constant]:
+        from pywgsl.runtime.arguments import check_constant
+
         parameters = {p.name: p for p in self.parameters if p.kind is Kind.CONST}
         for name in constants:
             if name not in parameters:
@@ -241,6 +256,8 @@ class Function(Helper):
         Raises:
             CompileError: it is not of the language.
         """
+        from pywgsl.frontend.capture import capture
+
         return capture(self._function, source=self._source)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -333,6 +350,9 @@ def _text(function: Callable[..., Any]) -> tuple[str, str] | None:
     Raises:
         CompileError: it is no function made by `def`.
     """
+    from pywgsl.frontend.capture import capture
+    from pywgsl.frontend.locate import text_of
+
     if not isinstance(function, FunctionType):
         capture(function)
     assert isinstance(function, FunctionType)

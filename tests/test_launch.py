@@ -9,7 +9,7 @@ import pywgsl as pw
 from pywgsl import Array, Array2D, Array3D, f32, i32, u32, vec2f, vec3f, vec4f
 from pywgsl.codegen.layout import Grid
 from pywgsl.runtime.launch import Launcher
-from pywgsl.runtime.shapes import lay_out
+from pywgsl.runtime.workgroups import lay_out
 
 OFFSET = 1.0
 

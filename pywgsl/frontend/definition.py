@@ -5,11 +5,13 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pywgsl import syntax
 from pywgsl.source import Source, Span
 from pywgsl.types import Type
+
+if TYPE_CHECKING:
+    from pywgsl import syntax
 
 #: A parameter without a default, or without an annotation.
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()

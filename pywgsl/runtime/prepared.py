@@ -11,8 +11,9 @@ from pywgsl.errors import LaunchError
 from pywgsl.frontend.definition import KernelParameter, Kind
 from pywgsl.runtime.elements import element
 from pywgsl.runtime.queue import Dispatch
-from pywgsl.runtime.shapes import Triple, lay_out
+from pywgsl.runtime.shapes import Triple
 from pywgsl.runtime.specialization import Specialization
+from pywgsl.runtime.workgroups import lay_out
 from pywgsl.types import RuntimeArray, Scalar
 
 if TYPE_CHECKING:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import os
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -62,8 +61,10 @@ class Profile(ABC):
         ]
         return sorted(rows, key=lambda row: -row.total)
 
-    def save_trace(self, path: str | Path) -> None:
+    def save_trace(self, path: str | os.PathLike[str]) -> None:
         """Write the launches as Chrome trace events, which Perfetto opens (https://ui.perfetto.dev)."""
+        import json
+
         events: list[dict[str, object]] = [
             {"name": "process_name", "ph": "M", "pid": 1, "args": {"name": self.device_name}}
         ]
@@ -80,7 +81,8 @@ class Profile(ABC):
             }
             for event in self.events
         ]
-        Path(path).write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}))
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"traceEvents": events, "displayTimeUnit": "ns"}, file)
 
     def __str__(self) -> str:
         rows = self.rows

@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pywgsl.codegen.layout import Grid
 from pywgsl.errors import LaunchError
 
 Triple = tuple[int, int, int]
 
-#: WebGPU's limit on workgroups along an axis; every device has it.
-MAX_GROUPS = 65535
 _MAX_INVOCATIONS = 2**31 - 1
 
 
@@ -82,24 +79,6 @@ def invocations(kernel: str, shape: Triple | Groups, workgroup: Triple, *, whole
             f"{_MAX_INVOCATIONS}"
         )
     return found
-
-
-def lay_out(kernel: str, shape: Triple, workgroup: Triple) -> tuple[Grid, Triple]:
-    """Return how a GPU lays out the workgroups of a launch, and how many it starts along each axis.
-
-    Raises:
-        LaunchError: more workgroups than a GPU can start.
-    """
-    x, y, z = (-(-n // size) for n, size in zip(shape, workgroup, strict=True))
-    if max(x, y, z) <= MAX_GROUPS:
-        return Grid.PLAIN, (x, y, z)
-    if y != 1 or z != 1:
-        raise LaunchError(
-            f"{kernel}: {max(x, y, z)} workgroups along an axis, but a GPU starts at most "
-            f"{MAX_GROUPS}; make the workgroup larger there, or launch along x only"
-        )
-    rows = -(-x // MAX_GROUPS)
-    return Grid.FOLDED, (-(-x // rows), rows, 1)
 
 
 def _counts(lengths: tuple[Any, ...], where: str) -> Triple:
