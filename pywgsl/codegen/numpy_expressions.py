@@ -332,7 +332,7 @@ class Expressions(PlaceReader):
             return _infix(operand, "!=", COMPARISON, self._literal(0, source))
         if source.is_float and target.is_integer:
             return _call("numerics.convert", operand, extra=f", {dtype}")
-        if operand.plain:
+        if isinstance(node.operand, ir.Shape):
             return Value(f"{dtype}({operand.plain})")
         text = f"{operand.at(ATOM)}.astype({dtype})"
         return Value(text, axes=operand.axes, spread=operand.spread)

@@ -45,7 +45,7 @@ def to_numpy(module: ir.Module) -> str:
     lines += [f'    """{line}"""' for line in module.doc.strip().splitlines()[:1]]
     lines += [] if module.span is NOWHERE else [f"    # {module.span.location()}"]
     for helper in reversed(helpers):
-        lines += ["", *helper, ""]
+        lines += [*([""] if lines[-1] else []), *helper, ""]
     text = "\n".join([*lines, *body, ""])
     return _imports(text) + text
 

@@ -78,11 +78,11 @@ class Ids:
 
     def over(self, axes: str) -> Shape:
         """The shape of a value that differs along `axes` (of `xyz`)."""
-        rank = len(self.counts)
-        shape = [self.counts[k] if "xyz"[rank - 1 - k] in axes else 1 for k in range(rank)]
-        while shape and shape[0] == 1:
-            del shape[0]
-        return tuple(shape)
+        rank = max((k + 1 for k, letter in enumerate("xyz") if letter in axes), default=0)
+        return tuple(
+            count if "xyz"[rank - 1 - k] in axes else 1
+            for k, count in enumerate(self.counts[len(self.counts) - rank :])
+        )
 
     def invocations(self, mask: Mask) -> Iterator[tuple[Shape, tuple[int, ...]]]:
         """Yield each active lane, x fastest: its position, and its global id."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -18,8 +19,6 @@ from pywgsl.types import Scalar, scalar_of
 
 #: Invocations a block: temporaries stay in the cache, NumPy's calls cost little beside the work.
 BLOCK = 1 << 16
-
-_serial = itertools.count()
 
 
 class NumpyProgram:
@@ -72,7 +71,7 @@ class NumpyProgram:
 
     @cached_property
     def _function(self) -> Callable[..., None]:
-        filename = f"<numpy {self._module.name} {next(_serial)}>"
+        filename = f"<numpy {self._module.name} {zlib.crc32(self.source.encode()):08x}>"
         lines = self.source.splitlines(keepends=True)
         # Tracebacks show the generated source.
         linecache.cache[filename] = (len(self.source), None, lines, filename)
