@@ -53,6 +53,7 @@ class Launcher:
         if kwargs or len(args) != self._count:
             values = bind(self._kernel.name, self._parameters, args, kwargs)
         prepared = self._prepared.get(self._key(values))
+        # Asked at every launch: a global that the kernel captured may have changed.
         if prepared is not None and prepared.captures.current():
             prepared.run(values)
         else:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 MAX_PENDING = 512
 _ARENA_SIZE = 1 << 20
 _MAX_STAGING = 1 << 26
-_FENCE_SIZE = 16
 _ERRORS = (wgpu.GPUError, RuntimeError, MemoryError)
 
 Encode: TypeAlias = Callable[[Any], None]
@@ -55,6 +54,36 @@ class Dispatch:
 Item: TypeAlias = tuple[Dispatch | None, tuple[Any, ...]]
 
 
+class _Fence:
+    """Tells when a submission has run: the GPU clears a buffer last, and the host waits to map it.
+
+    (`on_submitted_work_done` says the same, but fails in wgpu-py 0.32.)
+    """
+
+    _SIZE = 16
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+        self._buffer = self._create()
+
+    def set(self, encoder: Any) -> None:
+        """Encode the end of what to wait for."""
+        encoder.clear_buffer(self._buffer, 0, self._SIZE)
+
+    def wait(self) -> None:
+        """Wait until what `set` ended has run."""
+        try:
+            self._buffer.map_async("READ_NOSYNC", 0, self._SIZE).sync_wait()
+            self._buffer.unmap()
+        except BaseException:
+            # An interrupted wait leaves the buffer in a state in which it cannot be mapped again.
+            self._buffer = self._create()
+            raise
+
+    def _create(self) -> Any:
+        return self._device.create_buffer(size=self._SIZE, usage="COPY_DST|MAP_READ")
+
+
 class Queue:
     """Launches, transfers and waiting, in the order in which they were asked for; thread-safe."""
 
@@ -69,6 +98,7 @@ class Queue:
         self._arena = UniformArena(_ARENA_SIZE, alignment)
         self.uniforms = device.create_buffer(size=_ARENA_SIZE, usage="UNIFORM|COPY_DST")
         self._staging: Any = None
+        self._fence = _Fence(device)
 
     def push(self, dispatch: Dispatch, uniforms: bytes) -> None:
         """Queue a dispatch whose uniform struct has the given bytes (none: it has no struct)."""
@@ -110,11 +140,10 @@ class Queue:
     def synchronize(self) -> None:
         """Wait until all that was queued has run."""
         with self.lock:
-            fence = self._staging_buffer(_FENCE_SIZE)
             try:
                 # In one submission with what waits: each costs about as much as a launch.
-                self._submit(_clearing(fence))
-                _wait_for(fence)
+                self._submit(self._fence.set)
+                self._fence.wait()
             except _ERRORS as error:
                 raise self._device_error("waiting for the device", error) from error
 
@@ -134,9 +163,8 @@ class Queue:
 
     def submit_and_wait(self, items: Sequence[Item]) -> None:
         """Submit items now, and wait until they have run."""
-        fence = self._staging_buffer(_FENCE_SIZE)
-        self.submit(items, _clearing(fence))
-        _wait_for(fence)
+        self.submit(items, self._fence.set)
+        self._fence.wait()
 
     @contextmanager
     def errors(self, doing: str) -> Iterator[None]:
@@ -245,15 +273,6 @@ def mapped(buffer: Any, size: int) -> Iterator[memoryview]:
         yield buffer.read_mapped(0, size, copy=False)
     finally:
         buffer.unmap()
-
-
-def _clearing(fence: Any) -> Encode:
-    return lambda encoder: encoder.clear_buffer(fence, 0, _FENCE_SIZE)
-
-
-def _wait_for(fence: Any) -> None:
-    fence.map_async("READ_NOSYNC", 0, _FENCE_SIZE).sync_wait()
-    fence.unmap()
 
 
 def _copying(source: Any, start: int, destination: Any, size: int) -> Encode:
