@@ -1,0 +1,101 @@
+"""Kernels for neural networks: activations, layers, losses and optimizers, with their gradients.
+
+Functions on arrays, importable from here, do what PyTorch does under the same name; they take and
+return ndarrays or arrays of a device. The kernels that they launch are public too, in the module of
+their subject: those that come from a collection of shaders keep the name they have there
+(`sigmoid_gradient`), the others end in `_forward`, `_gradient` or `_update`. FANN's activations,
+some of which have names that mean something else in PyTorch, are in `fann`.
+"""
+
+from pywgsl.ops import fann
+from pywgsl.ops.activations import (
+    elu,
+    elu_backward,
+    hardtanh,
+    hardtanh_backward,
+    leaky_relu,
+    leaky_relu_backward,
+    relu,
+    relu_backward,
+    sigmoid,
+    sigmoid_backward,
+    softplus,
+    softplus_backward,
+    softsign,
+    softsign_backward,
+    tanh,
+    tanh_backward,
+)
+from pywgsl.ops.cross_entropies import cross_entropy, cross_entropy_backward
+from pywgsl.ops.elementwise import abs, add, gt, log, mul, neg, reciprocal, sub  # noqa: A004
+from pywgsl.ops.gated import gelu, gelu_backward, silu, silu_backward, swiglu, swiglu_backward
+from pywgsl.ops.gradients import (
+    accumulate_,
+    add_weight_decay_,
+    clip_grad_norm_,
+    clip_grad_value_,
+    fill_,
+    scale_,
+)
+from pywgsl.ops.linear import linear, linear_backward, matmul
+from pywgsl.ops.losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_backward,
+    mse_loss,
+    mse_loss_backward,
+)
+from pywgsl.ops.optimizers import adam_step, adamw_step, rmsprop_step, rprop_step, sgd_step
+
+__all__ = [
+    "abs",
+    "accumulate_",
+    "adam_step",
+    "adamw_step",
+    "add",
+    "add_weight_decay_",
+    "binary_cross_entropy",
+    "binary_cross_entropy_backward",
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "cross_entropy",
+    "cross_entropy_backward",
+    "elu",
+    "elu_backward",
+    "fann",
+    "fill_",
+    "gelu",
+    "gelu_backward",
+    "gt",
+    "hardtanh",
+    "hardtanh_backward",
+    "leaky_relu",
+    "leaky_relu_backward",
+    "linear",
+    "linear_backward",
+    "log",
+    "matmul",
+    "mse_loss",
+    "mse_loss_backward",
+    "mul",
+    "neg",
+    "reciprocal",
+    "relu",
+    "relu_backward",
+    "rmsprop_step",
+    "rprop_step",
+    "scale_",
+    "sgd_step",
+    "sigmoid",
+    "sigmoid_backward",
+    "silu",
+    "silu_backward",
+    "softplus",
+    "softplus_backward",
+    "softsign",
+    "softsign_backward",
+    "sub",
+    "swiglu",
+    "swiglu_backward",
+    "tanh",
+    "tanh_backward",
+]

@@ -1,0 +1,74 @@
+"""Sums of all elements, in an order that does not depend on the device.
+
+A sum has two stages: each of a fixed number of invocations sums every so-manieth element, then one
+sums their results. Sums of equal arrays are equal on every run.
+"""
+
+import math
+from typing import Literal
+
+import pywgsl as pw
+from pywgsl import Array, f32
+from pywgsl.ops.arrays import A, flat, result
+
+#: How many invocations share the first stage of a sum.
+PARTS = 1024
+
+#: What a loss does with the losses of its elements.
+Reduction = Literal["mean", "sum", "none"]
+
+
+@pw.kernel
+def partial_sums(x: Array[f32], partials: Array[f32]) -> None:
+    """`partials[p] = Σ_k x[p + k P]` for each p < P, the length of `partials`.
+
+    Shapes: x [n], partials [P]. Launch over P. O(n) in all.
+    """
+    p = pw.global_id.x
+    total = 0.0
+    for i in range(p, x.size, partials.size):
+        total += x[i]
+    partials[p] = total
+
+
+@pw.kernel(workgroup_size=1)
+def scaled_total(partials: Array[f32], output: Array[f32], scale: f32 = 1.0) -> None:
+    """`output[0] = scale Σ partials`. Shapes: partials [P], output [1]. One invocation, O(P)."""
+    total = 0.0
+    for p in range(partials.size):
+        total += partials[p]
+    output[0] = scale * total
+
+
+def part_count(size: int) -> int:
+    """Return how many invocations share the first stage of a sum of so many elements."""
+    return max(1, min(size, PARTS))
+
+
+def partials_of(x: A) -> A:
+    """Return at most `PARTS` numbers whose sum is that of a contiguous x."""
+    if x.size <= PARTS:
+        return flat(x)
+    partials = result("sum", x, (PARTS,))
+    partial_sums[PARTS](flat(x), partials)
+    return partials
+
+
+def total(x: A, scale: float = 1.0, *, out: A | None = None) -> A:
+    """Return scale Σ x, an array without axes; x is contiguous, of any shape. O(n)."""
+    output = result("sum", x, (), out)
+    scaled_total[1](partials_of(x), flat(output), scale)
+    return output
+
+
+def reduction_scale(function: str, reduction: Reduction, size: int) -> float:
+    """Return what the sum of so many losses is multiplied by; nan for the mean of none.
+
+    Raises:
+        ValueError: there is no such reduction.
+    """
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{function}: `reduction` is 'mean', 'sum' or 'none', not {reduction!r}")
+    if reduction == "mean":
+        return 1.0 / size if size else math.nan
+    return 1.0
