@@ -84,7 +84,7 @@ class Kernel:
         from pywgsl.frontend.check import define_kernel
 
         with self._lock:
-            return define_kernel(self._function, **self.options)
+            return define_kernel(self._function, source=self._source, **self.options)
 
     @functools.cached_property
     def parameters(self) -> tuple[KernelParameter, ...]:

@@ -63,6 +63,17 @@ def test_without_adapters_the_error_says_what_to_install(monkeypatch):
 
 
 @pytest.mark.usefixtures("fresh")
+def test_a_library_that_does_not_load_leaves_numpy(monkeypatch):
+    def broken():
+        raise OSError("libvulkan.so.1: cannot open shared object file")
+
+    monkeypatch.setattr(devices, "_adapters", broken)
+    assert pw.device().kind == "numpy"
+    with pytest.raises(OSError, match="libvulkan"):
+        pw.device("gpu")
+
+
+@pytest.mark.usefixtures("fresh")
 def test_without_wgpu_the_error_says_so(monkeypatch):
     monkeypatch.setattr(devices.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(pw.DeviceError, match="pip install wgpu"):

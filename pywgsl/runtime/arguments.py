@@ -111,7 +111,7 @@ def _check_buffer(kernel: str, buffer: ir.Buffer, value: Any) -> None:
     ndim = buffer.type.ndim + len(found.axes)
     if len(shape) != ndim or (found.axes and shape[-len(found.axes) :] != found.axes):
         raise LaunchError(f"{where} takes {wanted}, but got one of shape {shape}")
-    if max(shape[: buffer.type.ndim], default=0) >= 2**31 or value.size >= 2**32:
+    if max(shape[: buffer.type.ndim], default=0) >= 2**31 or value.size >= 2**31:
         raise LaunchError(
             f"{where}: an array of shape {shape} has more elements than an i32 counts"
         )

@@ -176,9 +176,9 @@ def devices() -> list[DeviceInfo]:
 
 
 def _open(key: str) -> Device:
-    adapters = _adapters()
     if not key:
-        return _device_of(adapters[0]) if adapters and not adapters[0].software else NUMPY
+        return _default()
+    adapters = _adapters()
     if key == "gpu":
         if not adapters:
             raise DeviceError(f"there is no GPU adapter here; {_missing()}")
@@ -189,6 +189,15 @@ def _open(key: str) -> Device:
         names = ", ".join(f"`{a.name}`" for a in adapters) or f"none; {_missing()}"
         raise DeviceError(f"no adapter's name contains `{key}`; adapters here: {names}")
     return _device_of(matching[0])
+
+
+def _default() -> Device:
+    try:
+        adapters = _adapters()
+    except (ImportError, OSError, RuntimeError):
+        # wgpu's library does not load; whoever asks for a GPU by name learns why.
+        return NUMPY
+    return _device_of(adapters[0]) if adapters and not adapters[0].software else NUMPY
 
 
 def _device_of(adapter: Adapter) -> Device:

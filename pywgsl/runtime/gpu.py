@@ -45,9 +45,11 @@ class Adapter:
 def adapters() -> tuple[Adapter, ...]:
     """Return this machine's adapters, the best first; each GPU once, by its best backend."""
     found = sorted(wgpu.gpu.enumerate_adapters_sync(), key=_rank)
+    # OpenGL shows the same GPUs again, by other names.
+    modern = [handle for handle in found if handle.info["backend_type"] != "OpenGL"]
     backend_of: dict[str, str] = {}
     result: list[Adapter] = []
-    for handle in found:
+    for handle in modern or found:
         device, backend = handle.info["device"], handle.info["backend_type"]
         if backend_of.setdefault(device, backend) != backend:
             continue

@@ -216,13 +216,16 @@ class Queue:
         except _ERRORS as error:
             self._explain(pending, error)
 
-    def _explain(self, pending: list[Item], error: Exception) -> None:
-        """Run what was refused as a whole one by one, to name the launch that is to blame."""
+    def _explain(self, pending: list[Item], error: BaseException) -> None:
+        """Run what was refused as a whole one by one, to name the launch that is to blame.
+
+        What was queued before it has then run; what was queued after it is dropped.
+        """
         for item in pending:
             dispatch, _ = item
             with self.errors("a transfer" if dispatch is None else launch_name(dispatch)):
                 self.submit([item])
-        raise error
+        raise self._device_error("submitting launches", error) from error
 
     def _staging_buffer(self, size: int) -> Any:
         """Return a buffer that the host can read; the same one while it is large enough."""

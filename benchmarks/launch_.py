@@ -1,4 +1,4 @@
-"""What a launch costs, against wgpu-py written by hand: `python -m benchmarks.launch`.
+"""What a launch costs, against wgpu-py written by hand.
 
 Both run the same WGSL on the same device in the same process, in turns. The hand-written side has
 its pipeline, bind group and uniform buffer ready, as a careful author would.
@@ -6,23 +6,20 @@ its pipeline, bind group and uniform buffer ready, as a careful author would.
 
 from __future__ import annotations
 
-import argparse
-import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import pywgsl as pw
+from benchmarks.timing import side_by_side
 from pywgsl import Array, f32
 
 N = 256
-ROUNDS = 15
 
 
 @pw.kernel
-def scale(x: Array[f32], y: Array[f32], factor: f32):
+def scale(x: Array[f32], y: Array[f32], factor: f32) -> None:
     i = pw.global_id.x
     y[i] = x[i] * factor
 
@@ -75,30 +72,20 @@ class ByHand:
             self.fence.unmap()
 
 
-def compare(ours: Callable[[], None], by_hand: Callable[[], None], launches: int) -> None:
-    """Print the time of a launch on both sides, and the median ratio of rounds in turns."""
-    ratios, times = [], []
-    for _ in range(ROUNDS):
-        taken = []
-        for run in (ours, by_hand):
-            started = time.perf_counter()
-            run()
-            taken.append((time.perf_counter() - started) / launches)
-        times.append(taken)
-        ratios.append(taken[0] / taken[1])
-    mine, theirs = (statistics.median(t[side] for t in times) * 1e6 for side in (0, 1))
-    ratio = statistics.median(ratios)
-    print(f"  pywgsl {mine:8.2f} µs   by hand {theirs:8.2f} µs   ratio {ratio:.2f}")
+def compare(
+    what: str, ours: Callable[[], object], by_hand: Callable[[], object], launches: int
+) -> None:
+    """Print the time of one launch on both sides."""
+    mine, theirs = (1e6 / launches * seconds for seconds in side_by_side(ours, by_hand))
+    print(f"{what:44} pywgsl {mine:7.2f} µs   by hand {theirs:7.2f} µs   {mine / theirs:.2f}x")
 
 
-def main(argv: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--device", default="gpu")
-    device = pw.device(parser.parse_args(argv).device)
+def run(device_name: str) -> None:
+    """Print the table."""
+    device = pw.device(device_name)
     values = np.ones(N, np.float32)
     x, y = device.array(values), device.zeros(N)
     hand = ByHand(device.gpu, values, 2.0)
-    print(device)
 
     def one_at_a_time(count: int) -> None:
         for _ in range(count):
@@ -114,15 +101,27 @@ def main(argv: list[str] | None = None) -> None:
         for _ in range(count // batch):
             hand.launch(batch, wait=True)
 
-    queued(10, False)
-    by_hand(10, 1)
-    print("one at a time, each waited for (bar 1.1)")
-    compare(lambda: one_at_a_time(500), lambda: by_hand(500, 1), 500)
-    print("1000 queued, the same number each time (bar 1.5)")
-    compare(lambda: queued(1000, False), lambda: by_hand(1000, 1000), 1000)
-    print("1000 queued, another number each time; by hand the same (bar 1.5)")
-    compare(lambda: queued(1000, True), lambda: by_hand(1000, 1000), 1000)
+    print(device)
+    compare(
+        "one at a time, each waited for (bar 1.1)",
+        lambda: one_at_a_time(200),
+        lambda: by_hand(200, 1),
+        200,
+    )
+    compare(
+        "1000 queued, the same number (bar 1.5)",
+        lambda: queued(1000, False),
+        lambda: by_hand(1000, 1000),
+        1000,
+    )
+    # By hand still the same number: another one each time would take a buffer for each.
+    compare(
+        "1000 queued, another number each (bar 1.5)",
+        lambda: queued(1000, True),
+        lambda: by_hand(1000, 1000),
+        1000,
+    )
 
 
 if __name__ == "__main__":
-    main()
+    run("gpu")
