@@ -1,0 +1,1 @@
+"""What pywgsl costs, always beside what it replaces: `python -m benchmarks --help`."""
