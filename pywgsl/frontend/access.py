@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import difflib
 import enum
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 from pywgsl import ir, lang, syntax
+from pywgsl.builtins import Builtin
 from pywgsl.frontend import calls, fold
 from pywgsl.frontend.context import (
     Context,
@@ -25,7 +29,7 @@ from pywgsl.frontend.convert import (
 from pywgsl.ir import BinaryOp
 from pywgsl.source import Span
 from pywgsl.types import (
-    BOOL,
+    ABSTRACT_INT,
     I32,
     U32,
     FixedArray,
@@ -37,41 +41,40 @@ from pywgsl.types import (
     Vector,
 )
 
-_MISSING = object()
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a Python object was found: `key` of `owner`, and how to read it again."""
+
+    owner: object
+    key: Any
+    read: Callable[[], Any]
 
 
-def host_value(ctx: Context, found: Any, span: Span, owner: tuple[object, str]) -> Value:
-    """Return what a Python object of the surroundings is in a kernel; numbers are compiled in."""
-    if (
-        isinstance(found, enum.Enum)
-        and isinstance(found.value, int)
-        and not isinstance(found, Scalar)
-    ):
-        found = found.value
+def host_value(ctx: Context, found: Any, span: Span, origin: Origin | None) -> Value:
+    """Return what a Python object of the surroundings is in a kernel; numbers are compiled in.
+
+    With an `origin`, it is noted what the kernel depends on.
+    """
     if isinstance(found, lang.Ids) and found.id in lang.WITHOUT_AXES:
         return ir.InvocationId(found.id, 0, I32, span=span)
+    if origin is not None and not _is_fixed(found):
+        ctx.program.captures.add(origin.owner, origin.key, origin.read, found)
+    if isinstance(found, enum.Enum) and not isinstance(found, Scalar):
+        found = found.value
     number = fold.number(found)
-    if number is None:
-        if hasattr(found, "captured"):
-            _capture(ctx, owner, found)
-        if isinstance(found, tuple):
-            _capture(ctx, owner, found)
-            items = tuple(
-                host_value(ctx, item, span, (found, str(i))) for i, item in enumerate(found)
-            )
-            return TupleValue(items, span)
-        return Host(found, span)
-    _capture(ctx, owner, found)
-    return fold.literal(number, span)
+    if number is not None:
+        return fold.literal(number, span)
+    if isinstance(found, tuple):
+        return TupleValue(tuple(host_value(ctx, item, span, None) for item in found), span)
+    return Host(found, span)
 
 
-def _capture(ctx: Context, owner: tuple[object, str], found: Any) -> None:
-    source, name = owner
-    if source is ctx.captured.function:
-        lookup = ctx.captured.lookup
-        ctx.program.captures.add(source, name, lambda: lookup(name), found)
-    elif not isinstance(source, tuple):
-        ctx.program.captures.add(source, name, lambda: getattr(source, name), found)
+def _is_fixed(found: Any) -> bool:
+    """Whether no one gives an object's name to something else while a program runs."""
+    if isinstance(found, ModuleType | Builtin | lang.Ids | lang.WorkgroupSize | lang.Form):
+        return True
+    return getattr(found, "__module__", None) == "builtins"
 
 
 def host_attribute(ctx: Context, base: Host, node: syntax.Attribute) -> Value:
@@ -92,8 +95,9 @@ def host_attribute(ctx: Context, base: Host, node: syntax.Attribute) -> Value:
             ctx.error("E0204", f"`workgroup_size` has no component `{node.name}`", node.name_span)
         size = ctx.program.workgroup_size["xyz".index(node.name)]
         return ir.Literal(size, I32, span=node.span)
-    found = getattr(host, node.name, _MISSING)
-    if found is _MISSING:
+    try:
+        found = getattr(host, node.name)
+    except Exception:  # Whatever a property raises.
         name = getattr(host, "__name__", node.base.span.text)
         close = difflib.get_close_matches(node.name, dir(host), 1)
         ctx.error(
@@ -102,9 +106,8 @@ def host_attribute(ctx: Context, base: Host, node: syntax.Attribute) -> Value:
             node.name_span,
             help=f"did you mean `{close[0]}`?" if close else None,
         )
-    if not isinstance(host, ModuleType) and callable(found) and not hasattr(found, "captured"):
-        return Host(found, node.span)
-    return host_value(ctx, found, node.span, (host, node.name))
+    read = partial(getattr, host, node.name)
+    return host_value(ctx, found, node.span, Origin(host, node.name, read))
 
 
 def buffer_attribute(ctx: Context, base: ir.Expr, node: syntax.Attribute) -> Value:
@@ -178,11 +181,16 @@ def host_subscript(
         if known is None:
             ctx.error("E0301", "expected a type or a constant", item.span)
         parts.append(known)
+    key = tuple(parts) if len(parts) > 1 else parts[0]
     try:
-        found = base.value[tuple(parts) if len(parts) > 1 else parts[0]]
-    except Exception as error:
-        ctx.error("E0301", f"`{node.base.span.text}` cannot be subscripted: {error}", node.span)
-    return host_value(ctx, found, node.span, (parts, "item"))
+        found = base.value[key]
+    except Exception as error:  # Whatever the object raises.
+        reason = f": {error}" if str(error) else ""
+        ctx.error("E0301", f"`{node.base.span.text}` cannot be subscripted{reason}", node.span)
+    if isinstance(found, FixedArray | RuntimeArray | lang.ConstType):
+        return Host(found, node.span)
+    read = partial(operator.getitem, base.value, key)
+    return host_value(ctx, found, node.span, Origin(base.value, repr(key), read))
 
 
 def index(ctx: Context, base: Value, indices: Sequence[ir.Expr], node: syntax.Subscript) -> Value:
@@ -224,7 +232,7 @@ def _buffer_element(
 
 
 def _index_value(ctx: Context, i: ir.Expr) -> ir.Expr:
-    if isinstance(i, ir.Literal) and isinstance(i.value, int) and i.type is not BOOL:
+    if i.type is ABSTRACT_INT:
         return concrete(ctx, i)
     if i.type not in (I32, U32):
         fix = f"convert it: `i32({i.span.text})`" if isinstance(i.type, Scalar) else None
@@ -262,6 +270,7 @@ def _tuple_item(
     ctx: Context, base: TupleValue | ir.Expr, indices: Sequence[ir.Expr], node: syntax.Subscript
 ) -> Value:
     items = tuple_items(base)
+    assert items is not None
     position = indices[0].value if isinstance(indices[0], ir.Literal) else None
     if len(indices) != 1 or isinstance(position, bool) or not isinstance(position, int):
         ctx.error(
@@ -276,9 +285,10 @@ def _tuple_item(
     return items[position]
 
 
-def tuple_items(value: TupleValue | ir.Expr) -> tuple[Value, ...]:
-    """Return the items of a tuple, or of the struct in which a helper returned them."""
+def tuple_items(value: Value) -> tuple[Value, ...] | None:
+    """Return the items of a tuple, or of the struct in which a helper returned them; else None."""
     if isinstance(value, TupleValue):
         return value.items
-    assert isinstance(value.type, Struct)
+    if isinstance(value, Host) or not isinstance(value.type, Struct) or not is_tuple(value.type):
+        return None
     return tuple(ir.Member(value, f.name, f.type, span=value.span) for f in value.type.fields)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from pywgsl import ir, lang, syntax
 from pywgsl.errors import Label
@@ -25,12 +26,14 @@ from pywgsl.frontend.convert import (
     coerce,
     common_type,
     concrete,
-    default_type,
     describe,
+    is_abstract,
+    is_open,
     mismatch,
     number_of,
 )
 from pywgsl.frontend.expressions import expression, value, values
+from pywgsl.frontend.handing import hand_over, take_result
 from pywgsl.source import Span
 from pywgsl.types import (
     BOOL,
@@ -43,13 +46,26 @@ from pywgsl.types import (
 def assign(ctx: Context, node: syntax.Assign) -> None:
     """Check `a = b = value`."""
     found = value(ctx, node.value)
-    computed = not isinstance(found, Host | TupleValue) and not isinstance(found.type, RuntimeArray)
-    if len(node.targets) > 1 and computed:
-        found = number_of(ctx, found)
-        if not is_simple(found):
-            found = ctx.temporary(concrete(ctx, found))
+    if len(node.targets) > 1:
+        found = _kept(ctx, found)
     for target in node.targets:
         store(ctx, target, found, node.value)
+
+
+def _kept(ctx: Context, found: Value) -> Value:
+    """Return a value for several targets: computed once, before any of them is assigned."""
+    if isinstance(found, TupleValue):
+        return replace(found, items=tuple(_kept(ctx, item) for item in found.items))
+    if isinstance(found, Host) or isinstance(found.type, RuntimeArray):
+        return found
+    found = number_of(ctx, found)
+    if isinstance(found, ir.Literal):
+        return found
+    if not isinstance(found, ir.Local) or found.name in ctx.scope.locals:
+        found = ctx.temporary(concrete(ctx, found))
+    assert isinstance(found, ir.Local)
+    ctx.kept.add(found.name)
+    return found
 
 
 def store(ctx: Context, target: syntax.Expr, found: Value, source: syntax.Expr) -> None:
@@ -64,7 +80,7 @@ def store(ctx: Context, target: syntax.Expr, found: Value, source: syntax.Expr) 
             new = number_of(ctx, found)
             where = place(ctx, target)
             if has_memory_load(new, ctx.program) and changes_memory(ctx.out[before:], ctx.program):
-                new = ctx.temporary_at(before, new)
+                new = ctx.temporary_at(before, concrete(ctx, new))
             _store_place(ctx, where, new, target)
         case _:
             ctx.error("E0320", "this cannot be assigned to", target.span)
@@ -78,32 +94,27 @@ def _store_name(ctx: Context, target: syntax.Name, found: Value) -> None:
         items = [concrete(ctx, number_of(ctx, item)) for item in found.items]
         types = tuple(item.type for item in items if item.type is not None)
         found = ir.Construct(ctx.program.tuple_struct(types), tuple(items), span=found.span)
-    new = number_of(ctx, found)
-    assert new.type is not None
+    assign_name(ctx, target, web, number_of(ctx, found))
+
+
+def assign_name(ctx: Context, target: syntax.Name, web: int, new: ir.Expr) -> None:
+    """Assign a value to a name, whose variable may get another type by that."""
+    annotation = ctx.annotations.get(target.id)
+    if annotation is not None:
+        type_, span = annotation
+        label = Label(span, "as annotated here")
+        new = coerce(ctx, new, type_, f"`{target.id}`", label)
     type_ = join_web(ctx, web, new, target)
-    assign_variable(ctx, target.id, web, type_, coerce(ctx, new, type_), target.span)
-
-
-def assign_variable(
-    ctx: Context, name: str, web: int, type_: Type, new: ir.Expr, span: Span
-) -> None:
-    """Write the assignment of a checked value to a variable."""
-    variable = ctx.variable(name, type_)
+    variable = ctx.variable(target.id, type_)
     if isinstance(new, ir.Literal) and ctx.scope.assignments[web] == 1:
         ctx.known[variable.name] = new.value
-    new = take_result(ctx, new)
-    ctx.emit(ir.Assign(ir.Local(variable.name, type_, span=span), new, span=span))
+    local = ir.Local(variable.name, type_, span=target.span)
 
+    def write(value: ir.Expr) -> None:
+        if value != local:
+            ctx.emit(ir.Assign(local, value, span=target.span))
 
-def take_result(ctx: Context, new: ir.Expr) -> ir.Expr:
-    """Use a call directly where it would only be handed on by a temporary."""
-    last = ctx.out[-1] if ctx.out else None
-    if not isinstance(new, ir.Local) or new.name in ctx.scope.locals:
-        return new
-    if isinstance(last, ir.Let) and last.name == new.name:
-        ctx.out.pop()
-        return last.value
-    return new
+    hand_over(ctx, coerce(ctx, new, type_), write)
 
 
 def _keep_as_alias(ctx: Context, web: int, target: syntax.Name, found: Value) -> bool:
@@ -139,13 +150,15 @@ def join_web(ctx: Context, web: int, new: ir.Expr, target: syntax.Name) -> Type:
         ctx.web_spans[web] = target.span
     else:
         joined = common_type(known, new.type)
+    if is_open(new):
+        ctx.note_feeds(new, web)
     if joined is None:
         assert known is not None
         first = ctx.web_spans.get(web, target.span)
         labels = (Label(first, f"here it is `{known}`"),) if first != target.span else ()
         mismatch(ctx, new, known, f"`{target.id}`", *labels)
-    if ctx.final:
-        joined = default_type(joined)
+    if ctx.final and is_abstract(joined):
+        joined = ctx.wanted_type(web, joined)
     if joined != known:
         ctx.web_types[web] = joined
         ctx.changed = True
@@ -166,40 +179,90 @@ def _store_tuple(
             ctx.error("E0322", f"cannot unpack {describe(found)} into {len(targets)} names", span)
         if not is_simple(found):
             found = ctx.temporary(found, "results")
-    items = list(tuple_items(found))
+    items = list(tuple_items(found) or ())
     if len(items) != len(targets):
         ctx.error("E0322", f"cannot unpack {len(items)} values into {len(targets)} names", span)
     for position in range(1, len(items)):
-        item = items[position]
-        if isinstance(item, Host | TupleValue | ir.Literal) or isinstance(item.type, RuntimeArray):
-            continue
-        if _may_be_changed(ctx, item, targets[:position]):
-            items[position] = ctx.temporary(concrete(ctx, item))
+        items[position] = _before(ctx, items[position], targets[:position])
     for target, item in zip(targets, items, strict=True):
         store(ctx, target, item, source)
 
 
+def _before(ctx: Context, item: Value, targets: Sequence[syntax.Expr]) -> Value:
+    """Return an item as it is before `targets` are assigned."""
+    if isinstance(item, TupleValue):
+        return replace(item, items=tuple(_before(ctx, i, targets) for i in item.items))
+    if isinstance(item, Host | ir.Literal) or isinstance(item.type, RuntimeArray):
+        return item
+    if _may_be_changed(ctx, item, targets):
+        return ctx.temporary(concrete(ctx, item))
+    return item
+
+
 def _may_be_changed(ctx: Context, item: ir.Expr, targets: Sequence[syntax.Expr]) -> bool:
     """Whether assigning to `targets` first could change what `item` evaluates to."""
-    names = {t.id for t in targets if isinstance(t, syntax.Name)}
-    if any(not isinstance(t, syntax.Name) for t in targets):
-        return any(isinstance(n, ir.Local | ir.Global) for n in ir.walk(item))
+    names = {n.id for t in targets for n in syntax.walk(t) if isinstance(n, syntax.Name)}
     variables = {v.name for (name, _), v in ctx.variables.items() if name in names} | names
-    return any(isinstance(n, ir.Local) and n.name in variables for n in ir.walk(item))
+    stores = any(not isinstance(t, syntax.Name) for t in targets)
+    for node in ir.walk(item):
+        if isinstance(node, ir.Local) and node.name in variables:
+            return True
+        if stores and isinstance(node, ir.Global) and node.space is not ir.Space.UNIFORM:
+            return True
+    return False
 
 
 def annotated(ctx: Context, node: syntax.Annotated) -> None:
-    """Check `name: type = value`."""
-    found = value(ctx, node.annotation)
-    try:
-        type_ = lang.as_type(found.value if isinstance(found, Host) else None, "")
-    except TypeError:
-        ctx.error("E0323", "expected a type such as `f32`", node.annotation.span)
+    """Check `name: type = value`; the annotation holds for every assignment of the name."""
+    type_, span = ctx.annotations.get(node.target.id, (None, node.span))
+    if type_ is None:
+        raise Abort  # it is no type
     if node.value is None:
         return
-    new = expression(ctx, node.value)
-    label = Label(node.annotation.span, "as annotated here")
-    _store_name(ctx, node.target, coerce(ctx, new, type_, f"`{node.target.id}`", label))
+    found = value(ctx, node.value)
+    if isinstance(type_, RuntimeArray) and (
+        isinstance(found, Host | TupleValue) or found.type != type_
+    ):
+        ctx.error(
+            "E0303",
+            f"`{node.target.id}` is `{type_}`, but this is {describe(found)}",
+            node.value.span,
+            Label(span, "as annotated here"),
+        )
+    _store_name(ctx, node.target, found)
+
+
+def note_annotations(ctx: Context, nodes: Sequence[syntax.Annotated]) -> None:
+    """Find the types that names of the function are annotated with."""
+    for node in nodes:
+        if node not in ctx.scope.reached:
+            continue
+        name, span = node.target.id, node.annotation.span
+        type_ = ctx.attempt(partial(_annotated_type, ctx, node.annotation))
+        known, first = ctx.annotations.get(name, (type_, span))
+        if type_ is not None and known == type_:
+            ctx.annotations[name] = (type_, first)
+        elif type_ is not None:
+            ctx.note(
+                "E0323",
+                f"`{name}` is annotated as `{known}` and as `{type_}`",
+                span,
+                Label(first, f"`{known}` here"),
+                help="give one of them another name",
+            )
+
+
+def _annotated_type(ctx: Context, node: syntax.Expr) -> Type:
+    found = value(ctx, node)
+    try:
+        return lang.as_type(found.value if isinstance(found, Host) else None, "")
+    except Exception:  # Whatever comparing the object with a type raises.
+        ctx.error(
+            "E0323",
+            f"`{node.span.text}` is not a type of the language",
+            node.span,
+            help="types are `f32`, `i32`, `u32`, `bool`, `vec4f`, …",
+        )
 
 
 def augmented(ctx: Context, node: syntax.Augmented) -> None:
@@ -220,7 +283,7 @@ def augmented(ctx: Context, node: syntax.Augmented) -> None:
 
 
 def _combine(ctx: Context, node: syntax.Augmented, old: ir.Expr, operand: ir.Expr) -> ir.Expr:
-    span = node.span
+    span = node.value.span
     if node.matmul:
         return operators.matrix_multiply(ctx, old, operand, span)
     return operators.binary(ctx, node.op, old, operand, span)
@@ -261,25 +324,23 @@ def place(ctx: Context, target: syntax.Subscript | syntax.Attribute) -> ir.Expr:
 
 def _check_writable(ctx: Context, found: ir.Expr, target: syntax.Expr) -> None:
     root = ir.root(found)
-    name = root.span.text
-    if isinstance(root, ir.Global) and root.space is ir.Space.UNIFORM:
-        ctx.error(
-            "E0324",
-            f"`{name}` is a parameter and cannot be stored into",
-            target.span,
-            help=f"copy it first: `{name} = {root.type}({name})`"
-            if isinstance(root.type, Vector)
-            else None,
-        )
-    if isinstance(root, ir.Local) and root.name in ctx.scope.parameters:
-        ctx.error(
-            "E0324",
-            f"`{name}` is a parameter: its value was copied, so the caller's would not change",
-            target.span,
-            help=f"return the changed value, or copy it first: `own = {name}`",
-        )
     if not isinstance(root, ir.Local | ir.Global):
         ctx.error("E0320", "this cannot be assigned to", target.span)
+    name = target
+    while isinstance(name, syntax.Subscript | syntax.Attribute):
+        name = name.base
+    if not isinstance(name, syntax.Name) or isinstance(root.type, RuntimeArray):
+        return
+    if ctx.scope.reads.get(name) in ctx.scope.parameters.values():
+        changed = (
+            "" if ctx.is_kernel else ": its value was copied, so the caller's would not change"
+        )
+        ctx.error(
+            "E0324",
+            f"`{name.id}` is a parameter and cannot be stored into{changed}",
+            target.span,
+            help=f"copy it first: `own = {name.id}`",
+        )
 
 
 def _store_place(ctx: Context, where: ir.Expr, new: ir.Expr, target: syntax.Expr) -> None:
@@ -295,8 +356,25 @@ def _store_place(ctx: Context, where: ir.Expr, new: ir.Expr, target: syntax.Expr
     if isinstance(where, ir.Swizzle) and len(where.components) > 1:
         _store_swizzle(ctx, where, new, target)
         return
-    new = take_result(ctx, new)
-    ctx.emit(ir.Assign(where, new, span=target.span))
+
+    def write(part: ir.Expr) -> None:
+        ctx.emit(ir.Assign(where, part, span=target.span))
+
+    if is_simple_place(where):
+        hand_over(ctx, new, write)
+    else:
+        write(take_result(ctx, new))
+
+
+def is_simple_place(where: ir.Expr) -> bool:
+    """Whether a place is as short to write several times as once."""
+    match where:
+        case ir.Index(base=base, indices=indices):
+            return is_simple_place(base) and all(is_simple(i) for i in indices)
+        case ir.Member(base=base) | ir.Swizzle(base=base):
+            return is_simple_place(base)
+        case _:
+            return True
 
 
 def _store_swizzle(ctx: Context, where: ir.Swizzle, new: ir.Expr, target: syntax.Expr) -> None:
@@ -306,6 +384,7 @@ def _store_swizzle(ctx: Context, where: ir.Swizzle, new: ir.Expr, target: syntax
         ctx.error("E0320", f"`{letters}` names a component twice", target.span)
     assert isinstance(new.type, Vector)
     new = new if isinstance(new, ir.Local) else ctx.temporary(new)
+    where = replace(where, base=_once(ctx, where.base))
     for position, letter in enumerate(letters):
         scalar = new.type.scalar if isinstance(new.type, Vector) else BOOL
         part = ir.Swizzle(new, "xyzw"[position], scalar, span=new.span)

@@ -12,11 +12,13 @@ import numpy as np
 from pywgsl import ir, lang, syntax
 from pywgsl.builtins import BUILTINS, FROM_PYTHON, Builtin
 from pywgsl.frontend import fold
-from pywgsl.frontend.context import Context, Host, TupleValue, Value
+from pywgsl.frontend.context import Abort, Context, Host, TupleValue, Value
 from pywgsl.frontend.convert import (
     coerce,
     concrete,
     describe,
+    is_abstract,
+    is_open,
     number_of,
 )
 from pywgsl.frontend.definition import Helper
@@ -24,6 +26,7 @@ from pywgsl.source import Span
 from pywgsl.types import (
     ABSTRACT_FLOAT,
     BOOL,
+    F16,
     F32,
     I32,
     U32,
@@ -33,10 +36,20 @@ from pywgsl.types import (
     Scalar,
     Type,
     Vector,
+    join,
     scalar_of,
     with_scalar,
 )
 
+_NUMPY_TYPES: dict[Any, Scalar] = {
+    np.float32: F32,
+    np.float64: F32,
+    np.float16: F16,
+    np.int32: I32,
+    np.int64: I32,
+    np.uint32: U32,
+    np.bool_: BOOL,
+}
 _PYTHON_TYPES: dict[Any, Scalar] = {python.float: F32, python.int: I32, python.bool: BOOL}
 
 
@@ -60,10 +73,24 @@ def call(
         )
     if not _hashable(function):
         _unknown(ctx, callee)
+    if function in FROM_PYTHON and (constant := _by_python(ctx, function, args, span)):
+        return constant
     row = function if isinstance(function, Builtin) else FROM_PYTHON.get(function)
     if row is not None:
         return _builtin(ctx, row, _numbers(ctx, args), span)
     return _form(ctx, callee, args, span)
+
+
+def _by_python(ctx: Context, function: Any, args: Sequence[Value], span: Span) -> Value | None:
+    """Return what a function of Python gives for constants, as Python computes it."""
+    numbers = [arg.value for arg in args if isinstance(arg, ir.Literal) and is_abstract(arg.type)]
+    if len(numbers) < len(args) or not numbers:
+        return None
+    try:
+        result = fold.number(function(*numbers))
+    except Exception as error:  # Whatever it says against these arguments.
+        ctx.error("E0308", f"this constant cannot be computed: {error}", span)
+    return None if result is None else fold.literal(result, span)
 
 
 def _form(ctx: Context, callee: Host, args: Sequence[Value], span: Span) -> Value:
@@ -96,9 +123,14 @@ def _hashable(value: object) -> bool:
 def _unknown(ctx: Context, callee: Host) -> NoReturn:
     function, text = callee.value, callee.span.text
     name = getattr(function, "__name__", text)
+    known = _NUMPY_TYPES.get(function) if _hashable(function) else None
     fix = None
     if getattr(function, "__module__", None) and hasattr(function, "__code__"):
         fix = f"decorate it with `@pw.function` where `{name}` is defined"
+    elif known is not None:
+        fix = f"call the type of the language: `{known}(…)`"
+    elif function is python.sum:
+        fix = "add up in a loop: `total += x[k]`"
     elif name in BUILTINS:
         fix = f"call the one of the language: `pw.{name}(…)`"
     elif isinstance(function, np.ufunc) or not callable(function):
@@ -148,7 +180,9 @@ def _convert_scalar(ctx: Context, target: Scalar, args: Sequence[Value], span: S
         return ir.Literal(fold.convert(operand, target).value, target, span=span)
     if source is target:
         return operand
-    return ir.Convert(operand, target, span=span)
+    if join(source, target) is target:
+        return coerce(ctx, operand, target)
+    return ir.Convert(concrete(ctx, operand), target, span=span)
 
 
 def _number_from_text(ctx: Context, target: Scalar, text: Host, span: Span) -> ir.Expr:
@@ -320,6 +354,8 @@ def _builtin(ctx: Context, row: Builtin, args: list[ir.Expr], span: Span) -> ir.
     match = next((m for s in row.signatures if (m := s.match(types)) is not None), None)
     if match is None:
         _no_overload(ctx, row, args, span)
+    if any(is_abstract(arg.type) and is_open(arg) for arg in args):
+        raise Abort  # another round will know
     converted = tuple(
         coerce(ctx, arg, type_) for arg, type_ in zip(args, match.parameters, strict=True)
     )

@@ -14,7 +14,7 @@ from pywgsl import ir, lang
 from pywgsl.errors import CompileError, Diagnostic, Label
 from pywgsl.frontend import functions
 from pywgsl.frontend.capture import capture
-from pywgsl.frontend.context import Abort, Captures, Program, Value
+from pywgsl.frontend.context import Captures, Program, Value
 from pywgsl.frontend.definition import MISSING, Captured, KernelParameter, Kind, Parameter
 from pywgsl.frontend.fold import literal
 from pywgsl.types import (
@@ -111,10 +111,8 @@ def check_kernel(
     with _deep_recursion():
         try:
             checked = functions.check_body(program, definition.captured, bound, is_kernel=True)
-        except Abort:
-            checked = None
-    if checked is None or program.diagnostics:
-        raise CompileError(program.diagnostics)
+        except functions.Rejected as rejected:
+            raise CompileError(rejected.diagnostics) from None
     return Checked(_module(definition, constants, program, checked.body), program.captures)
 
 

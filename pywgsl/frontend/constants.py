@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins as python
+import enum
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,12 +23,29 @@ class Unknown(Exception):  # noqa: N818
     """The value depends on the launch."""
 
 
+def _number_of(value: Any) -> bool | int | float:
+    found = fold.number(value.value if isinstance(value, enum.Enum) else value)
+    if found is None:
+        raise Unknown
+    return found
+
+
+def _unary(op: UnaryOp, operand: Any) -> Any:
+    if op is not UnaryOp.NOT and isinstance(operand, bool):
+        raise Unknown  # the checker refuses it
+    return _UNARY[op](operand)
+
+
 def evaluator(  # noqa: C901
-    lookup: Callable[[str], Any], constants: Mapping[str, Any], local: set[str]
+    lookup: Callable[[str], Any],
+    constants: Mapping[str, Any],
+    local: set[str],
+    workgroup_size: tuple[int, int, int],
 ) -> Callable[[syntax.Expr], Any]:
     """Return a function that gives the value of a constant expression, else None.
 
-    `constants` are the compile-time parameters, `local` the names that the function assigns.
+    `constants` are the compile-time parameters and the types of arrays, `local` the names that
+    the function assigns.
     """
 
     def host(node: syntax.Expr) -> Any:
@@ -42,8 +60,11 @@ def evaluator(  # noqa: C901
                 except KeyError:
                     raise Unknown from None
             case syntax.Attribute(base=base, name=name):
+                found = host(base)
+                if isinstance(found, lang.WorkgroupSize) and name in "xyz":
+                    return workgroup_size["xyz".index(name)]
                 try:
-                    return getattr(host(base), name)
+                    return getattr(found, name)
                 except Exception:
                     raise Unknown from None
             case _:
@@ -54,18 +75,14 @@ def evaluator(  # noqa: C901
             case syntax.Constant(value=bool() | int() | float() as constant):
                 return constant
             case syntax.Name() | syntax.Attribute():
-                found = fold.number(host(node))
-                if found is None:
-                    raise Unknown
-                return found
+                return _number_of(host(node))
             case syntax.Unary(op=op, operand=operand):
-                return _UNARY[op](number(operand))
+                return _unary(op, number(operand))
             case syntax.Binary(op=op, left=left, right=right):
                 return fold.python_binary(op, number(left), number(right))
             case syntax.Compare(first=first, ops=ops, operands=operands):
                 numbers = [number(first), *(number(n) for n in operands)]
-                pairs = zip(ops, numbers, numbers[1:], strict=False)
-                return all(fold.python_binary(op, a, b) for op, a, b in pairs)
+                return all(map(fold.python_binary, ops, numbers, numbers[1:]))
             case syntax.BoolOp(op=op, operands=operands):
                 decides = op is BinaryOp.LOGICAL_OR
                 return decides if _decided(operands, decides) else not decides

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol, TypeAlias
+from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
+
+import numpy as np
 
 from pywgsl import ir, syntax
 from pywgsl.builtins import BUILTINS
@@ -13,7 +15,9 @@ from pywgsl.errors import Diagnostic, Label
 from pywgsl.frontend.definition import Captured, Helper
 from pywgsl.frontend.scope import Scope
 from pywgsl.source import Span
-from pywgsl.types import Field, Struct, Type
+from pywgsl.types import ABSTRACT_INT, F16, F32, I32, U32, Field, Scalar, Struct, Type
+
+_T = TypeVar("_T")
 
 
 class Abort(Exception):  # noqa: N818
@@ -39,7 +43,7 @@ class TupleValue:
 Value: TypeAlias = ir.Expr | Host | TupleValue
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Capture:
     """A global or closure value that was compiled in: how to read it again, and what it was."""
 
@@ -49,25 +53,39 @@ class Capture:
     def current(self) -> bool:
         """Whether it still has that value."""
         try:
-            now = self.read()
-        except (KeyError, AttributeError):
+            return _same(self.read(), self.value)
+        except Exception:  # Whatever reading an attribute or element raises: it is gone.
             return False
-        return now is self.value or (type(now) is type(self.value) and bool(now == self.value))
+
+
+def _same(now: Any, before: Any) -> bool:
+    if now is before:
+        return True
+    if type(now) is not type(before):
+        return False
+    if isinstance(now, tuple):
+        return len(now) == len(before) and all(map(_same, now, before))
+    # By text, as 0.0 equals -0.0 and nan does not equal nan.
+    return isinstance(now, _NUMBERS) and repr(now) == repr(before)
+
+
+_NUMBERS = (bool, int, float, np.generic)
 
 
 class Captures:
     """Everything that a specialization took from its surroundings."""
 
     def __init__(self) -> None:
-        self._captures: dict[tuple[int, str], Capture] = {}
+        self._captures: dict[tuple[int, Any], tuple[object, Capture]] = {}
 
-    def add(self, owner: object, name: str, read: Callable[[], Any], value: Any) -> None:
-        """Note that `owner` (a function or module) gave `value` for `name`."""
-        self._captures.setdefault((id(owner), name), Capture(read, value))
+    def add(self, owner: object, name: Any, read: Callable[[], Any], value: Any) -> None:
+        """Note that `owner` (a function, module or object) gave `value` for `name`."""
+        # The owner is kept, so that no other object can get its id.
+        self._captures.setdefault((id(owner), name), (owner, Capture(read, value)))
 
     def current(self) -> bool:
         """Whether everything still has the value that was compiled in."""
-        return all(capture.current() for capture in self._captures.values())
+        return all(capture.current() for _, capture in self._captures.values())
 
 
 class Invoker(Protocol):
@@ -92,12 +110,12 @@ class Program:
     invoke: Invoker
     written: set[str] = field(default_factory=set)
     functions: dict[Any, ir.Function] = field(default_factory=dict)
+    rejected: dict[Any, list[Diagnostic]] = field(default_factory=dict)  # helpers with mistakes
     effects: dict[str, bool] = field(default_factory=dict)
     in_progress: list[Any] = field(default_factory=list)
     function_names: set[str] = field(default_factory=set)
     structs: dict[tuple[Type, ...], Struct] = field(default_factory=dict)
     captures: Captures = field(default_factory=Captures)
-    diagnostics: list[Diagnostic] = field(default_factory=list)
 
     def has_effect(self, expr: ir.Expr) -> bool:
         """Whether evaluating an expression's outermost call does more than give a value."""
@@ -141,10 +159,36 @@ class Variable:
     type: Type
 
 
+@dataclass
+class Inferred:
+    """What rounds of checking a function have found out about its webs.
+
+    A web that is only assigned literals takes the type of its context, as a literal does: `wishes`
+    are the types that its reads ask for, `feeds` the webs that it is assigned to.
+    """
+
+    types: dict[int, Type] = field(default_factory=dict)
+    wishes: dict[int, set[Scalar]] = field(default_factory=dict)
+    feeds: dict[int, set[int]] = field(default_factory=dict)
+
+    def wanted(self, web: int) -> set[Scalar]:
+        """Return the types that a web is asked for, also through others."""
+        found: set[Scalar] = set()
+        seen = {web}
+        pending = [web]
+        while pending:
+            current = pending.pop()
+            found |= self.wishes.get(current, set())
+            more = self.feeds.get(current, set()) - seen
+            seen |= more
+            pending.extend(more)
+        return found
+
+
 class Context:
     """The state of checking one function once.
 
-    Types of variables are found by checking the body repeatedly: `web_types` holds what earlier
+    Types of variables are found by checking the body repeatedly: `inferred` holds what earlier
     rounds found, and grows until nothing changes.
     """
 
@@ -154,13 +198,15 @@ class Context:
         captured: Captured,
         scope: Scope,
         bound: Mapping[str, Value],
-        web_types: dict[int, Type],
+        inferred: Inferred,
     ) -> None:
         self.program = program
         self.captured = captured
         self.scope = scope
         self.bound = bound
-        self.web_types = web_types
+        self.inferred = inferred
+        self.web_types = inferred.types
+        self.open_reads: dict[int, int] = {}  # where a web is read whose type is not known yet
         self.web_spans: dict[int, Span] = {}
         self.web_values: dict[int, Value] = {}
         self.known: dict[str, bool | int | float] = {}
@@ -177,6 +223,10 @@ class Context:
         self.effect = False
         self.changed = False
         self.final = False
+        self.gave_up = False
+        self.kept: set[str] = set()  # temporaries that are used more than once
+        self.copies = 1  # how often the statement is written out by enclosing static ranges
+        self.annotations: dict[str, tuple[Type, Span]] = {}
         self.taken: set[str] = set(scope.locals)
         self.spelled: set[str] = set()
 
@@ -185,6 +235,13 @@ class Context:
         return self.result.fields if isinstance(self.result, Struct) else ()
 
     # --------------------------------------------------------------------------- diagnostics
+
+    def attempt(self, check: Callable[[], _T]) -> _T | None:
+        """Return what `check` returns, or None if it gives up: what follows is checked too."""
+        try:
+            return check()
+        except Abort:
+            return None
 
     def error(
         self,
@@ -273,6 +330,27 @@ class Context:
     def web_type(self, web: int) -> Type | None:
         """Return the type that a web has, as far as is known."""
         return self.web_types.get(web)
+
+    def wish(self, read: ir.Local, scalar: Scalar) -> None:
+        """Note which type a read of a variable that only holds literals would like."""
+        web = self.open_reads.get(read.span.start)
+        if web is not None:
+            self.inferred.wishes.setdefault(web, set()).add(scalar)
+
+    def note_feeds(self, new: ir.Expr, web: int) -> None:
+        """Note that a web is assigned a value computed from such variables."""
+        for node in ir.walk(new):
+            if isinstance(node, ir.Local) and node.span.start in self.open_reads:
+                source = self.open_reads[node.span.start]
+                self.inferred.feeds.setdefault(source, set()).add(web)
+
+    def wanted_type(self, web: int, literal: Type) -> Scalar:
+        """Return the type of a web that only holds literals: what its reads agree on."""
+        family = {I32, U32} if literal is ABSTRACT_INT else {F32, F16}
+        wanted = self.inferred.wanted(web) & family
+        if len(wanted) == 1:
+            return wanted.pop()
+        return I32 if literal is ABSTRACT_INT else F32
 
     def lookup(self, name: syntax.Name) -> Any:
         """Return the object that a name outside the function stands for; `KeyError` if none."""

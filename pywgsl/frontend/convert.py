@@ -10,7 +10,8 @@ import numpy as np
 
 from pywgsl import ir, lang
 from pywgsl.errors import Label
-from pywgsl.frontend.context import Context, Host, TupleValue, Value
+from pywgsl.frontend import fold
+from pywgsl.frontend.context import Abort, Context, Host, TupleValue, Value
 from pywgsl.source import Span
 from pywgsl.types import (
     ABSTRACT_FLOAT,
@@ -32,6 +33,13 @@ from pywgsl.types import (
     with_scalar,
 )
 
+_SHIFTS = {ir.BinaryOp.SHL, ir.BinaryOp.SHR}
+_ON_BITS = {
+    ir.UnaryOp.BIT_NOT,
+    ir.BinaryOp.BIT_AND,
+    ir.BinaryOp.BIT_OR,
+    ir.BinaryOp.BIT_XOR,
+}
 _INTEGER_RANGE = {I32: (-(2**31), 2**31 - 1), U32: (0, 2**32 - 1)}
 
 
@@ -110,9 +118,25 @@ def default_type(type_: Type) -> Type:
 
 
 def concrete(ctx: Context, expr: ir.Expr) -> ir.Expr:
-    """Return an expression with a type that can be stored."""
+    """Return an expression with a type that can be stored.
+
+    Gives up while that still depends on a variable that has only been assigned literals so far.
+    """
     assert expr.type is not None
-    return coerce(ctx, expr, default_type(expr.type))
+    goal = default_type(expr.type)
+    if goal is not expr.type and not isinstance(expr, ir.Literal) and is_open(expr):
+        raise Abort
+    return coerce(ctx, expr, goal)
+
+
+def is_open(expr: ir.Expr) -> bool:
+    """Whether an expression's type depends on a variable whose type is not known yet."""
+    return any(isinstance(n, ir.Local) and is_abstract(n.type) for n in ir.walk(expr))
+
+
+def is_abstract(type_: Type | None) -> bool:
+    """Whether a type is that of a literal that no context has typed yet."""
+    return isinstance(type_, Scalar) and type_.is_abstract
 
 
 def coerce(ctx: Context, expr: ir.Expr, type_: Type, where: str = "", *labels: Label) -> ir.Expr:
@@ -131,11 +155,47 @@ def coerce(ctx: Context, expr: ir.Expr, type_: Type, where: str = "", *labels: L
         and with_scalar(source, to_scalar) == target
     )
     if same_form and from_scalar is not None and to_scalar is not None:
-        if isinstance(expr, ir.Literal) and isinstance(target, Scalar) and from_scalar.is_abstract:
-            return _literal(ctx, expr, target, where, *labels)
+        if isinstance(expr, ir.Literal) and isinstance(target, Scalar):
+            if from_scalar.is_abstract:
+                return _literal(ctx, expr, target, where, *labels)
+            if join(from_scalar, to_scalar) is to_scalar:
+                return fold.convert(expr, target)
+        elif isinstance(target, Scalar) and from_scalar.is_abstract:
+            retyped = _retyped(ctx, expr, target, where, *labels)
+            if retyped is not None:
+                return retyped
         if join(from_scalar, to_scalar) is to_scalar:
+            if from_scalar.is_abstract and isinstance(expr, ir.Local):
+                ctx.wish(expr, to_scalar)
             return ir.Convert(expr, target, span=expr.span)
     mismatch(ctx, expr, target, where, *labels)
+
+
+def _retyped(
+    ctx: Context, expr: ir.Expr, target: Scalar, where: str, *labels: Label
+) -> ir.Expr | None:
+    """Return a computation on literals, such as `1 if c else 2`, carried out in another type."""
+    match expr:
+        case ir.Unary(op=op) | ir.Binary(op=op) if op in _ON_BITS and not target.is_integer:
+            return ir.Convert(concrete(ctx, expr), target, span=expr.span)
+        case ir.Select(accept=accept, reject=reject):
+            return replace(
+                expr,
+                accept=coerce(ctx, accept, target, where, *labels),
+                reject=coerce(ctx, reject, target, where, *labels),
+                type=target,
+            )
+        case ir.Unary(operand=operand):
+            return replace(expr, operand=coerce(ctx, operand, target, where, *labels), type=target)
+        case ir.Binary(op=op, left=left, right=right) if op not in _SHIFTS:
+            return replace(
+                expr,
+                left=coerce(ctx, left, target, where, *labels),
+                right=coerce(ctx, right, target, where, *labels),
+                type=target,
+            )
+        case _:
+            return None
 
 
 def mismatch(

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import builtins as python
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pywgsl import ir, syntax
+from pywgsl.builtins import BUILTINS
 from pywgsl.frontend import calls, fold, operators
 from pywgsl.frontend.access import (
+    Origin,
     buffer_attribute,
     component,
     host_attribute,
     host_subscript,
     host_value,
     index,
+    tuple_items,
 )
 from pywgsl.frontend.context import (
     Abort,
@@ -30,9 +35,11 @@ from pywgsl.frontend.context import (
 from pywgsl.frontend.convert import (
     concrete,
     describe,
+    is_abstract,
     number_of,
     unify,
 )
+from pywgsl.frontend.handing import hand_over
 from pywgsl.frontend.operators import condition
 from pywgsl.ir import BinaryOp
 from pywgsl.source import Span
@@ -97,19 +104,23 @@ def values(ctx: Context, nodes: Iterable[syntax.Expr]) -> list[Value]:
             failed = True
             continue
         if len(ctx.out) > before and changes_memory(ctx.out[before:], ctx.program):
-            position = before
-            for i, earlier in enumerate(results):
-                if not isinstance(earlier, Host | TupleValue) and has_memory_load(
-                    earlier, ctx.program
-                ):
-                    if isinstance(earlier.type, RuntimeArray):
-                        continue
-                    results[i] = ctx.temporary_at(position, earlier)
-                    position += 1
+            later = ctx.out[before:]
+            del ctx.out[before:]
+            results = [_loaded(ctx, earlier) for earlier in results]
+            ctx.out += later
         results.append(result)
     if failed:
         raise Abort
     return results
+
+
+def _loaded(ctx: Context, found: Value) -> Value:
+    """Return a value as it is now, before what follows changes memory."""
+    if isinstance(found, TupleValue):
+        return replace(found, items=tuple(_loaded(ctx, item) for item in found.items))
+    if isinstance(found, Host) or isinstance(found.type, RuntimeArray):
+        return found
+    return ctx.temporary(concrete(ctx, found)) if has_memory_load(found, ctx.program) else found
 
 
 def operands(ctx: Context, nodes: Iterable[syntax.Expr]) -> list[ir.Expr]:
@@ -135,14 +146,21 @@ def _name(ctx: Context, node: syntax.Name) -> Value:
     try:
         found = ctx.lookup(node)
     except KeyError:
-        close = difflib.get_close_matches(node.id, sorted(ctx.scope.locals), 1)
-        ctx.error(
-            "E0201",
-            f"`{node.id}` is not defined",
-            node.span,
-            help=f"did you mean `{close[0]}`?" if close else None,
-        )
-    return host_value(ctx, found, node.span, (ctx.captured.function, node.id))
+        ctx.error("E0201", f"`{node.id}` is not defined", node.span, help=_suggestion(ctx, node.id))
+    origin = Origin(ctx.captured.function, node.id, partial(ctx.captured.lookup, node.id))
+    return host_value(ctx, found, node.span, origin)
+
+
+def _suggestion(ctx: Context, name: str) -> str | None:
+    """Return what to write instead of a name that no one has defined."""
+    if name in BUILTINS:
+        return f"write `pw.{name}`, or import it: `from pywgsl import {name}`"
+    around = getattr(ctx.captured.function, "__globals__", {})
+    known = sorted(ctx.scope.locals) + [n for n in around if not n.startswith("_")]
+    close = difflib.get_close_matches(name, [*known, *vars(python)], 1)
+    if not close and (close := difflib.get_close_matches(name, BUILTINS, 1)):
+        return f"did you mean `pw.{close[0]}`?"
+    return f"did you mean `{close[0]}`?" if close else None
 
 
 def read_web(ctx: Context, node: syntax.Name, web: int) -> Value:
@@ -158,6 +176,8 @@ def read_web(ctx: Context, node: syntax.Name, web: int) -> Value:
     if web in ctx.broken or type_ is None:
         raise Abort
     variable = ctx.variable(node.id, type_)
+    if is_abstract(type_):
+        ctx.open_reads[node.span.start] = web
     return ir.Local(variable.name, type_, span=node.span)
 
 
@@ -199,28 +219,31 @@ def _compare(ctx: Context, node: syntax.Compare) -> ir.Expr:
         left, right = operands(ctx, (node.first, node.operands[0]))
         return operators.compare(ctx, node.ops[0], left, right, node.span)
 
-    left = expression(ctx, node.first)
-
-    def link(index: int, left: ir.Expr) -> ir.Expr:
-        right = expression(ctx, node.operands[index])
+    def link(index: int, left: ir.Expr, right: ir.Expr) -> ir.Expr:
         last = index + 1 == len(node.ops)
         if not last and not is_simple(right):
             right = ctx.temporary(concrete(ctx, right), "middle")
         first = operators.compare(ctx, node.ops[index], left, right, node.span)
         if last:
             return first
-        return _short_circuit(
-            ctx, BinaryOp.LOGICAL_AND, first, lambda: link(index + 1, right), node.span
-        )
 
-    return link(0, left)
+        def others() -> ir.Expr:
+            return link(index + 1, right, expression(ctx, node.operands[index + 1]))
+
+        return short_circuit(ctx, BinaryOp.LOGICAL_AND, first, others, node.span)
+
+    return link(0, *operands(ctx, (node.first, node.operands[0])))
 
 
 def _bool_op(ctx: Context, node: syntax.BoolOp) -> ir.Expr:
     where = f"`{operators.spelling(node.op)}`"
-    result = condition(ctx, expression(ctx, node.operands[0]), where)
+    result = ctx.attempt(lambda: condition(ctx, expression(ctx, node.operands[0]), where))
+    if result is None:
+        with ctx.block():
+            values(ctx, node.operands[1:])
+        raise Abort
     for count, operand in enumerate(node.operands[1:], 1):
-        result = _short_circuit(
+        result = short_circuit(
             ctx,
             node.op,
             result,
@@ -232,7 +255,7 @@ def _bool_op(ctx: Context, node: syntax.BoolOp) -> ir.Expr:
     return result
 
 
-def _short_circuit(ctx: Context, op: BinaryOp, left: ir.Expr, right: Any, span: Span) -> ir.Expr:
+def short_circuit(ctx: Context, op: BinaryOp, left: ir.Expr, right: Any, span: Span) -> ir.Expr:
     """Return `left op right()`, where the right side runs only if the left leaves it open."""
     decides = op is BinaryOp.LOGICAL_OR
     if isinstance(left, ir.Literal):
@@ -252,27 +275,69 @@ def _short_circuit(ctx: Context, op: BinaryOp, left: ir.Expr, right: Any, span: 
 
 
 def _conditional(ctx: Context, node: syntax.Conditional) -> Value:
-    test = condition(ctx, expression(ctx, node.test), "the condition")
+    test = ctx.attempt(lambda: condition(ctx, expression(ctx, node.test), "the condition"))
     if isinstance(test, ir.Literal):
         return value(ctx, node.body if test.value else node.orelse)
     with ctx.block() as on_true:
-        accept = expression(ctx, node.body)
+        accept = ctx.attempt(lambda: value(ctx, node.body))
     with ctx.block() as on_false:
-        reject = expression(ctx, node.orelse)
-    accept, reject = unify_arms(ctx, accept, reject, node.span)
-    simple = not on_true and not on_false and _is_total(accept) and _is_total(reject)
-    if simple and isinstance(accept.type, Scalar | Vector):
+        reject = ctx.attempt(lambda: value(ctx, node.orelse))
+    if test is None or accept is None or reject is None:
+        raise Abort
+    first, second = tuple_items(accept), tuple_items(reject)
+    if first is None or second is None:
+        pair = number_of(ctx, accept), number_of(ctx, reject)
+        return _choose(ctx, test, [pair], on_true, on_false, node.span)[0]
+    if len(first) != len(second):
+        ctx.error(
+            "E0306",
+            f"a conditional expression does not mix {describe(accept)} and {describe(reject)}",
+            node.span,
+        )
+    pairs = [(number_of(ctx, a), number_of(ctx, b)) for a, b in zip(first, second, strict=True)]
+    return TupleValue(tuple(_choose(ctx, test, pairs, on_true, on_false, node.span)), node.span)
+
+
+def _choose(
+    ctx: Context,
+    test: ir.Expr,
+    pairs: Sequence[tuple[ir.Expr, ir.Expr]],
+    on_true: list[ir.Stmt],
+    on_false: list[ir.Stmt],
+    span: Span,
+) -> list[ir.Expr]:
+    """Return the first of each pair where a condition holds, else the second.
+
+    Both are evaluated only if they need no statements and cannot do harm.
+    """
+    plain = not on_true and not on_false
+    results: list[ir.Expr] = []
+    variables: list[ir.Stmt] = []
+    for pair in pairs:
+        accept, reject = unify_arms(ctx, *pair, span)
+        assert accept.type is not None
+        if plain and isinstance(accept.type, Scalar | Vector) and _is_total(accept, reject):
+            results.append(ir.Select(test, accept, reject, accept.type, span=span))
+            continue
         accept, reject = concrete(ctx, accept), concrete(ctx, reject)
         assert accept.type is not None
-        return ir.Select(test, accept, reject, accept.type, span=node.span)
-    accept, reject = concrete(ctx, accept), concrete(ctx, reject)
-    assert accept.type is not None
-    result = ir.Local(ctx.fresh("chosen"), accept.type, span=node.span)
-    ctx.emit(ir.Var(result.name, accept.type, span=node.span))
-    on_true.append(ir.Assign(result, accept, span=node.span))
-    on_false.append(ir.Assign(result, reject, span=node.span))
-    ctx.emit(ir.If(test, tuple(on_true), tuple(on_false), span=node.span))
-    return result
+        result = ir.Local(ctx.fresh("chosen"), accept.type, span=span)
+        variables.append(ir.Var(result.name, accept.type, span=span))
+        for arm, part in ((on_true, accept), (on_false, reject)):
+            with ctx.block() as out:
+                out.extend(arm)
+                hand_over(ctx, part, partial(_assign, ctx, result))
+            arm[:] = out
+        results.append(result)
+    if variables:
+        for variable in variables:
+            ctx.emit(variable)
+        ctx.emit(ir.If(test, tuple(on_true), tuple(on_false), span=span))
+    return results
+
+
+def _assign(ctx: Context, target: ir.Local, new: ir.Expr) -> None:
+    ctx.emit(ir.Assign(target, new, span=target.span))
 
 
 def unify_arms(
@@ -292,16 +357,15 @@ def unify_arms(
     )
 
 
-def _is_total(expr: ir.Expr) -> bool:
-    """Whether evaluating an expression needlessly does no harm: no load, call or division."""
-    for node in ir.walk(expr):
-        match node:
-            case ir.Index() | ir.Invoke():
-                return False
-            case ir.Call(builtin=name) if name in _EXPENSIVE:
-                return False
-            case ir.Binary(op=op, type=type_) if op in _PARTIAL and not _is_float(type_):
-                return False
+def _is_total(*expressions: ir.Expr) -> bool:
+    """Whether evaluating expressions needlessly does no harm: no load, call or division."""
+    for expr in expressions:
+        for node in ir.walk(expr):
+            match node:
+                case ir.Index() | ir.Invoke():
+                    return False
+                case ir.Binary(op=op, type=type_) if op in _PARTIAL and not _is_float(type_):
+                    return False
     return True
 
 
@@ -311,7 +375,6 @@ def _is_float(type_: Type) -> bool:
 
 
 _PARTIAL = {BinaryOp.FLOOR_DIV, BinaryOp.FLOOR_MOD, BinaryOp.TRUNC_DIV, BinaryOp.TRUNC_REM}
-_EXPENSIVE: frozenset[str] = frozenset()
 
 
 # -------------------------------------------------------------------------------------- calls

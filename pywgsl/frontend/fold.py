@@ -62,7 +62,10 @@ def number(value: Any) -> bool | int | float | None:
     """Return a host value (a Python or NumPy scalar) as a Python number, or None."""
     if isinstance(value, np.bool_ | np.integer | np.floating):
         value = value.item()
-    return value if isinstance(value, bool | int | float) else None
+    for kind in (bool, int, float):
+        if isinstance(value, kind):
+            return kind(value)  # of a subclass, the number itself
+    return None
 
 
 def literal(value: bool | int | float, span: Span) -> Literal:

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 from pywgsl import ir, lang, syntax
 from pywgsl.errors import Diagnostic, Label
-from pywgsl.frontend import fold, statements
-from pywgsl.frontend.assign import assign_variable, join_web
+from pywgsl.frontend import calls, fold, statements
+from pywgsl.frontend.assign import assign_name, note_annotations
 from pywgsl.frontend.constants import evaluator
-from pywgsl.frontend.context import Abort, Context, Host, Program, TupleValue, Value
-from pywgsl.frontend.convert import coerce, concrete, describe, number_of
+from pywgsl.frontend.context import Abort, Context, Host, Inferred, Program, TupleValue, Value
+from pywgsl.frontend.convert import (
+    coerce,
+    concrete,
+    describe,
+    is_abstract,
+    is_open,
+    number_of,
+)
 from pywgsl.frontend.declare import declare
 from pywgsl.frontend.definition import MISSING, Captured, Helper, Parameter
-from pywgsl.frontend.scope import assigned_names, resolve
+from pywgsl.frontend.nesting import check_nesting
+from pywgsl.frontend.scalarize import scalarize
+from pywgsl.frontend.scope import Scope, assigned_names, resolve
 from pywgsl.source import NOWHERE, Span
 from pywgsl.types import (
     ABSTRACT_FLOAT,
@@ -26,12 +35,10 @@ from pywgsl.types import (
     U32,
     RuntimeArray,
     Scalar,
+    Struct,
     Type,
     scalar_of,
 )
-
-#: Types only grow while a body is checked again and again, so few rounds are ever needed.
-_MOST_ROUNDS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,55 +50,88 @@ class CheckedBody:
     effect: bool
 
 
+class Rejected(Exception):  # noqa: N818
+    """A function cannot be compiled; holds what is wrong with it."""
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        self.diagnostics = diagnostics
+        super().__init__(diagnostics)
+
+
 def check_body(
     program: Program, captured: Captured, bound: Mapping[str, Value], *, is_kernel: bool
 ) -> CheckedBody:
     """Check a function whose parameters have the values `bound`.
 
-    Mistakes go to `program.diagnostics`; `Abort` if there were any.
+    Raises:
+        Rejected: with every mistake.
     """
-    constants = {name: v.value for name, v in bound.items() if isinstance(v, ir.Literal)}
-    assigned = assigned_names(captured.tree)
-    scope, unassigned = resolve(
-        captured.tree,
-        bound,
-        evaluator(captured.lookup, constants, assigned | (bound.keys() - constants.keys())),
-    )
-    web_types: dict[int, Type] = {}
+    scope, unassigned = _scope(program, captured, bound)
+    annotated = [n for n in syntax.walk(captured.tree) if isinstance(n, syntax.Annotated)]
+    inferred = Inferred()
     result: Type | None = None
     final = False
-    for _ in range(_MOST_ROUNDS):
-        ctx = Context(program, captured, scope, bound, web_types)
+    # Each round but the last gives some variable another type, and there are few to give.
+    for _ in range(8 * len(scope.assignments) + 8):
+        ctx = Context(program, captured, scope, bound, inferred)
         ctx.is_kernel, ctx.result, ctx.final = is_kernel, result, final
         ctx.declared = {p.name: p.span for p in captured.parameters}
+        note_annotations(ctx, annotated)
         _bind_parameters(ctx)
         statements.block(ctx, captured.tree.body)
         result = ctx.result
         if ctx.changed:
             continue
-        if final or not any(_is_abstract(t) for t in (*web_types.values(), result)):
+        if final or not (
+            ctx.gave_up or any(_is_abstract(t) for t in (*inferred.types.values(), result))
+        ):
             break
         final = True
     _check_result(ctx)
     found = [*unassigned, *ctx.diagnostics]
     if found:
-        found.sort(key=lambda d: d.primary.span.start)
-        _report(program, found)
-        raise Abort
+        raise Rejected(_in_order(found, captured))
+    assert not ctx.gave_up, f"{captured.tree.name}: a statement was dropped without a reason"
+    return CheckedBody(finish(ctx), ctx.result, ctx.effect)
+
+
+def _in_order(found: Sequence[Diagnostic], captured: Captured) -> list[Diagnostic]:
+    """Return diagnostics in the order of the text, those of other functions last."""
+
+    def place(diagnostic: Diagnostic) -> tuple[bool, str, int]:
+        span = diagnostic.primary.span
+        return span.source is not captured.source, span.source.name, span.start
+
+    return sorted(found, key=place)
+
+
+def _scope(
+    program: Program, captured: Captured, bound: Mapping[str, Value]
+) -> tuple[Scope, list[Diagnostic]]:
+    constants: dict[str, Any] = {}
+    for name, value in bound.items():
+        if isinstance(value, ir.Literal):
+            constants[name] = value.value
+        elif not isinstance(value, Host | TupleValue) and isinstance(value.type, RuntimeArray):
+            constants[name] = value.type
+    hidden = assigned_names(captured.tree) | (bound.keys() - constants.keys())
+    constant = evaluator(captured.lookup, constants, hidden, program.workgroup_size)
+    return resolve(captured.tree, bound, constant)
+
+
+def finish(ctx: Context) -> ir.Block:
+    """Return the statements of a checked function, with its variables declared."""
     variables = {v.name: v.type for v in ctx.variables.values()}
-    body = declare(tuple(ctx.out), variables, program.has_effect)
-    return CheckedBody(body, ctx.result, ctx.effect)
-
-
-def _report(program: Program, found: Sequence[Diagnostic]) -> None:
-    program.diagnostics.extend(d for d in found if d not in program.diagnostics)
+    body = scalarize(tuple(ctx.out), variables, ctx.fresh)
+    body = declare(body, variables, ctx.program.has_effect)
+    check_nesting(body, ctx.captured.tree)
+    return body
 
 
 def _is_abstract(type_: Type | None) -> bool:
-    scalar = None if type_ is None else scalar_of(type_)
-    if scalar is None and type_ is not None and hasattr(type_, "fields"):
+    if isinstance(type_, Struct):
         return any(_is_abstract(f.type) for f in type_.fields)
-    return scalar is not None and scalar.is_abstract
+    return is_abstract(type_)
 
 
 def _bind_parameters(ctx: Context) -> None:
@@ -111,9 +151,7 @@ def _bind_parameters(ctx: Context) -> None:
                     "something else on another",
                     parameter.span,
                 )
-            type_ = join_web(ctx, web, bound, target)
-            value = coerce(ctx, bound, type_)
-            assign_variable(ctx, parameter.name, web, type_, value, parameter.span)
+            assign_name(ctx, target, web, bound)
         except Abort:
             ctx.broken.add(web)
 
@@ -121,7 +159,7 @@ def _bind_parameters(ctx: Context) -> None:
 def _check_result(ctx: Context) -> None:
     if ctx.result is None or ctx.diagnostics:
         return
-    if ctx.returns_nothing is not None or not ends(tuple(ctx.out)):
+    if ctx.returns_nothing is not None or ctx.scope.ends_open:
         assert ctx.returns_value is not None
         name = ctx.captured.tree.name
         where = ctx.returns_nothing or ctx.captured.tree.span
@@ -132,34 +170,6 @@ def _check_result(ctx: Context) -> None:
             Label(ctx.returns_value, "here it returns one"),
             help="return a value on every path",
         )
-
-
-def ends(block: ir.Block) -> bool:
-    """Whether control never comes out at the end of a block of a function."""
-    if not block:
-        return False
-    match block[-1]:
-        case ir.Return():
-            return True
-        case ir.If(body=body, orelse=orelse):
-            return ends(body) and ends(orelse)
-        case ir.Switch(cases=cases, default=default):
-            return ends(default) and all(ends(case.body) for case in cases)
-        case ir.While(condition=ir.Literal(value=True), body=body):
-            return not _has_break(body)
-        case _:
-            return False
-
-
-def _has_break(block: ir.Block) -> bool:
-    pending: list[ir.Node] = list(block)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ir.Break):
-            return True
-        if not isinstance(node, ir.While | ir.ForRange):
-            pending.extend(ir.children(node))
-    return False
 
 
 # ------------------------------------------------------------------------------------ helpers
@@ -255,26 +265,21 @@ def _argument(
     """Return an argument as its parameter takes it."""
     annotation = parameter.annotation
     label = Label(parameter.annotation_span, f"`{parameter.name}` is declared here")
+    where = f"`{parameter.name}` of `{captured.tree.name}`"
     if isinstance(annotation, lang.ConstType):
-        if not isinstance(value, ir.Literal):
-            ctx.error(
-                "E0332",
-                f"`{parameter.name}` of `{captured.tree.name}` must be known when the kernel is "
-                "compiled",
-                value.span,
-                label,
-            )
-        return value
+        return _constant(ctx, value, annotation.kind, where, label)
     if annotation is MISSING:
-        if isinstance(value, ir.Literal) and value.type in hint:
+        if not isinstance(value, Host | TupleValue) and is_abstract(value.type):
+            if is_open(value):
+                raise Abort  # another round will know its type
+            assert isinstance(value.type, Scalar)
             return coerce(ctx, value, hint[value.type])
         if isinstance(value, TupleValue) and not all(isinstance(i, ir.Shape) for i in value.items):
             items = tuple(concrete(ctx, number_of(ctx, item)) for item in value.items)
             types = tuple(item.type for item in items if item.type is not None)
             return ir.Construct(ctx.program.tuple_struct(types), items, span=value.span)
         return value
-    type_ = lang.as_type(annotation, f"`{parameter.name}`")
-    where = f"`{parameter.name}` of `{captured.tree.name}`"
+    type_ = _annotated(ctx, parameter)
     if isinstance(type_, RuntimeArray):
         if isinstance(value, Host | TupleValue) or value.type != type_:
             ctx.error(
@@ -282,6 +287,36 @@ def _argument(
             )
         return value
     return coerce(ctx, number_of(ctx, value), type_, where, label)
+
+
+def _annotated(ctx: Context, parameter: Parameter) -> Type:
+    try:
+        return lang.as_type(parameter.annotation, f"`{parameter.name}`")
+    except Exception:  # Whatever comparing the object with a type raises.
+        span = parameter.annotation_span
+        ctx.error(
+            "E0323",
+            f"`{span.text}` is not a type of the language",
+            span,
+            help="types are `f32`, `i32`, `u32`, `bool`, `vec4f`, …, and buffers `Array[f32]`",
+        )
+
+
+def _constant(ctx: Context, value: Value, kind: type, where: str, label: Label) -> ir.Literal:
+    """Return the argument for a compile-time parameter."""
+    number = None if isinstance(value, Host | TupleValue) else calls.known_value(ctx, value)
+    if number is None:
+        ctx.error("E0332", f"{where} must be known when the kernel is compiled", value.span, label)
+    if kind is float and type(number) is int:
+        number = float(number)
+    if type(number) is not kind:
+        ctx.error(
+            "E0303",
+            f"{where} is `Const[{kind.__name__}]`, but this is `{number}`",
+            value.span,
+            label,
+        )
+    return fold.literal(number, value.span)
 
 
 def _specialize(
@@ -300,10 +335,15 @@ def _specialize(
             span,
             help="GPUs have no call stack: write a loop",
         )
+    if key in program.rejected:
+        _pass_on(ctx, program.rejected[key], span)
     if key not in program.functions:
         program.in_progress.append(key)
         try:
             found = check_body(program, captured, bound, is_kernel=False)
+        except Rejected as rejected:
+            program.rejected[key] = rejected.diagnostics
+            _pass_on(ctx, rejected.diagnostics, span)
         finally:
             program.in_progress.pop()
         name = _unique(captured.tree.name, program.function_names)
@@ -314,17 +354,42 @@ def _specialize(
     return program.functions[key]
 
 
+def _pass_on(ctx: Context, diagnostics: Sequence[Diagnostic], span: Span) -> NoReturn:
+    """Report what is wrong with a helper, once for all its calls, and where it is called."""
+    for found in diagnostics:
+        known = any(d.code == found.code and d.primary == found.primary for d in ctx.diagnostics)
+        if not known:
+            labels = (*found.secondary, Label(span, "called here"))
+            ctx.diagnostics.append(replace(found, secondary=labels))
+    raise Abort
+
+
 def _signature(value: Value) -> Any:
     """Return what makes two arguments need different compilations."""
     match value:
         case Host(value=host):
-            return ("host", id(host))
+            return ("host", _ById(host))
         case TupleValue(items=items):
             return ("tuple", tuple(_signature(item) for item in items))
-        case ir.Literal() | ir.Global() | ir.Shape():
+        case ir.Literal(value=number, type=type_):
+            return (repr(number), type_)  # 0.0 equals -0.0
+        case ir.Global() | ir.Shape():
             return replace(value, span=NOWHERE)
         case _:
             return value.type
+
+
+@dataclass(frozen=True, slots=True)
+class _ById:
+    """An object as a key, kept so that no other gets its id."""
+
+    value: object
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ById) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 def _unique(name: str, taken: set[str]) -> str:

@@ -8,17 +8,22 @@ from typing import TypeAlias
 
 from pywgsl import ir, lang, syntax
 from pywgsl.frontend import calls
-from pywgsl.frontend.assign import assign_variable, join_web
-from pywgsl.frontend.context import Context, Host, LoopContext
+from pywgsl.frontend.assign import assign_name
+from pywgsl.frontend.context import Abort, Context, Host, LoopContext
 from pywgsl.frontend.convert import coerce, describe, number_of
 from pywgsl.frontend.expressions import expression, value, values
-from pywgsl.frontend.operators import condition
+from pywgsl.frontend.operators import condition, negated
 from pywgsl.ir import BinaryOp
 from pywgsl.source import Span
 from pywgsl.types import BOOL, I32, U32, Scalar, Type
 
 #: Checks the statements of an inner block (`statements.inner`).
 Inner: TypeAlias = Callable[[Context, syntax.Block], ir.Block]
+
+#: Start, stop and step.
+Bounds: TypeAlias = tuple[ir.Expr, ir.Expr, ir.Expr]
+
+_RANGES = (python.range, lang.static_range)
 
 #: A static_range of more trips would only make a text that no compiler takes.
 _MOST_UNROLLED = 4096
@@ -40,8 +45,12 @@ def leave(ctx: Context, node: syntax.Break | syntax.Continue) -> None:
 def while_loop(ctx: Context, node: syntax.While, inner: Inner) -> None:
     """Check `while test: … else: …`."""
     with ctx.block() as head:
-        test = condition(ctx, expression(ctx, node.test), "`while`")
+        test = ctx.attempt(lambda: condition(ctx, expression(ctx, node.test), "`while`"))
+    if test is None:
+        _check_only(ctx, node, inner)
+        raise Abort
     if isinstance(test, ir.Literal) and not test.value:
+        _emit_all(ctx, head)
         _emit_all(ctx, inner(ctx, node.orelse))
         return
 
@@ -49,7 +58,7 @@ def while_loop(ctx: Context, node: syntax.While, inner: Inner) -> None:
         if not head:
             return ir.While(test, body, span=node.span)
         # The test runs statements of its own, so it moves into the loop.
-        done = ir.Unary(ir.UnaryOp.NOT, test, BOOL, span=test.span)
+        done = negated(test)
         start = (*head, ir.If(done, (ir.Break(span=test.span),), span=test.span))
         always = ir.Literal(True, BOOL, span=test.span)
         return ir.While(always, (*start, *body), span=node.span)
@@ -59,42 +68,66 @@ def while_loop(ctx: Context, node: syntax.While, inner: Inner) -> None:
 
 def for_loop(ctx: Context, node: syntax.For, inner: Inner) -> None:
     """Check `for target in …: … else: …`."""
+    found = ctx.attempt(lambda: _iterable(ctx, node))
+    if found is None:
+        ctx.broken.add(ctx.web_of(node.target))
+        _check_only(ctx, node, inner)
+        raise Abort
+    if isinstance(found, range):
+        _unrolled(ctx, node, inner, found)
+    else:
+        _with_else(ctx, node, inner, lambda: _for_range(ctx, node, inner, found))
+
+
+def _check_only(ctx: Context, node: syntax.While | syntax.For, inner: Inner) -> None:
+    """Look for mistakes in what a loop contains whose head is wrong already."""
+    ctx.loops.append(LoopContext())
+    inner(ctx, node.body)
+    ctx.loops.pop()
+    inner(ctx, node.orelse)
+
+
+def _iterable(ctx: Context, node: syntax.For) -> Bounds | range:
+    """Return the bounds of a loop, or, if it is to be unrolled, its numbers."""
     iterable, backwards = node.iterable, False
     callee = _callee(ctx, iterable)
     if callee is reversed and isinstance(iterable, syntax.Call) and len(iterable.args) == 1:
         iterable, backwards = iterable.args[0], True
         callee = _callee(ctx, iterable)
-    if not isinstance(iterable, syntax.Call) or callee not in (python.range, lang.static_range):
+    if not isinstance(iterable, syntax.Call) or not any(callee is known for known in _RANGES):
         ctx.error(
             "E0327",
             "a loop runs over a `range`",
             node.iterable.span,
-            help="for example `for i in range(len(x)):`",
+            help=f"for example `for {node.target.id} in range(n):`",
         )
-    if not 1 <= len(iterable.args) <= 3 or iterable.keywords:
+    name = iterable.callee.span.text
+    if iterable.keywords:
+        ctx.error("E0311", f"`{name}` takes no named arguments", iterable.keywords[0].span)
+    if not 1 <= len(iterable.args) <= 3:
         ctx.error(
-            "E0311", f"`range` takes 1 to 3 arguments, but got {len(iterable.args)}", iterable.span
+            "E0311", f"`{name}` takes 1 to 3 arguments, but got {len(iterable.args)}", iterable.span
         )
     bounds = [number_of(ctx, v) for v in values(ctx, iterable.args)]
     for bound in bounds:
-        if not isinstance(bound.type, Scalar) or not bound.type.is_integer:
-            fix = (
-                f"convert it: `i32({bound.span.text})`" if isinstance(bound.type, Scalar) else None
-            )
-            ctx.error(
-                "E0328",
-                f"a bound of `range` is an integer, but this is {describe(bound)}",
-                bound.span,
-                help=fix,
-            )
+        _check_bound(ctx, bound, name)
     if callee is lang.static_range:
         trips = _static_trips(ctx, bounds, iterable.span)
-        _unrolled(ctx, node, inner, trips[::-1] if backwards else trips)
+        return trips[::-1] if backwards else trips
+    found = _range_bounds(ctx, bounds, iterable.span)
+    return _reversed(ctx, *found) if backwards else found
+
+
+def _check_bound(ctx: Context, bound: ir.Expr, name: str) -> None:
+    if isinstance(bound.type, Scalar) and bound.type.is_integer:
         return
-    start, stop, step = _range_bounds(ctx, bounds, iterable.span)
-    if backwards:
-        start, stop, step = _reversed(ctx, start, stop, step)
-    _with_else(ctx, node, inner, lambda: _for_range(ctx, node, inner, start, stop, step))
+    fix = f"convert it: `i32({bound.span.text})`" if isinstance(bound.type, Scalar) else None
+    ctx.error(
+        "E0328",
+        f"a bound of `{name}` is an integer, but this is {describe(bound)}",
+        bound.span,
+        help=fix,
+    )
 
 
 def _callee(ctx: Context, node: syntax.Expr) -> object:
@@ -115,7 +148,7 @@ def _with_else(
 ) -> None:
     """Write a loop, and its `else`, which runs unless the loop was left by `break`."""
     loop = LoopContext()
-    flag = ir.Local(ctx.fresh("left"), BOOL, span=node.span) if node.orelse else None
+    flag = ir.Local(ctx.fresh("broke"), BOOL, span=node.span) if node.orelse else None
     if flag is not None:
         note = ir.Assign(flag, ir.Literal(True, BOOL, span=node.span), span=node.span)
         loop.on_break = (note, ir.Break(span=node.span))
@@ -132,15 +165,14 @@ def _with_else(
         return
     start = ir.Literal(False, BOOL, span=node.span)
     ctx.out.insert(position, ir.Var(flag.name, BOOL, start, span=node.span))
-    ctx.emit(ir.If(ir.Unary(ir.UnaryOp.NOT, flag, BOOL, span=node.span), orelse, span=node.span))
+    if orelse:
+        ctx.emit(ir.If(negated(flag), orelse, span=node.span))
 
 
 # ------------------------------------------------------------------------------------- range
 
 
-def _range_bounds(
-    ctx: Context, bounds: list[ir.Expr], span: Span
-) -> tuple[ir.Expr, ir.Expr, ir.Expr]:
+def _range_bounds(ctx: Context, bounds: list[ir.Expr], span: Span) -> Bounds:
     """Return start, stop and step with one type."""
     types = {bound.type for bound in bounds}
     if {I32, U32} <= types:
@@ -162,9 +194,7 @@ def _range_bounds(
     return start, stop, step
 
 
-def _reversed(
-    ctx: Context, start: ir.Expr, stop: ir.Expr, step: ir.Expr
-) -> tuple[ir.Expr, ir.Expr, ir.Expr]:
+def _reversed(ctx: Context, start: ir.Expr, stop: ir.Expr, step: ir.Expr) -> Bounds:
     """Return the range with the same numbers from the end."""
     span, type_ = stop.span, stop.type
     assert type_ is not None
@@ -199,27 +229,20 @@ def _reversed(
     return last, minus(start, sign), back
 
 
-def _for_range(
-    ctx: Context,
-    node: syntax.For,
-    inner: Inner,
-    start: ir.Expr,
-    stop: ir.Expr,
-    step: ir.Expr,
-) -> ir.Stmt:
+def _for_range(ctx: Context, node: syntax.For, inner: Inner, bounds: Bounds) -> ir.Stmt:
+    start, stop, step = bounds
     assert start.type is not None
     web = ctx.web_of(node.target)
+    annotated = ctx.annotations.get(node.target.id, (start.type,))[0]
     own = ctx.scope.assignments[web] == 1 and web not in ctx.scope.escaping
-    if own:
+    if own and annotated == start.type:
         # No one else assigns the target, so it can be the loop's index itself.
         index = ir.Local(ctx.spell(node.target.id), start.type, span=node.target.span)
         ctx.web_values[web] = index
         return ir.ForRange(index.name, start, stop, step, inner(ctx, node.body), span=node.span)
     index = ir.Local(ctx.fresh("index"), start.type, span=node.target.span)
-    type_ = join_web(ctx, web, index, node.target)
     with ctx.block() as out:
-        assigned = coerce(ctx, index, type_)
-        assign_variable(ctx, node.target.id, web, type_, assigned, node.target.span)
+        assign_name(ctx, node.target, web, index)
     return ir.ForRange(
         index.name, start, stop, step, (*out, *inner(ctx, node.body)), span=node.span
     )
@@ -228,7 +251,7 @@ def _for_range(
 # ------------------------------------------------------------------------------ static_range
 
 
-def _static_trips(ctx: Context, bounds: list[ir.Expr], span: Span) -> Sequence[int]:
+def _static_trips(ctx: Context, bounds: list[ir.Expr], span: Span) -> range:
     numbers = []
     for bound in bounds:
         number = calls.known_value(ctx, bound)
@@ -243,68 +266,108 @@ def _static_trips(ctx: Context, bounds: list[ir.Expr], span: Span) -> Sequence[i
     if len(numbers) == 3 and numbers[2] == 0:
         ctx.error("E0329", "the step of a `range` must not be zero", bounds[2].span)
     trips = range(*numbers)
-    if len(trips) > _MOST_UNROLLED:
+    copies = len(trips) * ctx.copies
+    if copies > _MOST_UNROLLED:
         ctx.error(
             "E0330",
-            f"`static_range` would be unrolled {len(trips)} times, more than {_MOST_UNROLLED}",
+            f"this would be unrolled {copies} times, more than {_MOST_UNROLLED}",
             span,
             help="use an ordinary `range`",
         )
     return trips
 
 
-def _unrolled(ctx: Context, node: syntax.For, inner: Inner, trips: Sequence[int]) -> None:
+def _unrolled(ctx: Context, node: syntax.For, inner: Inner, trips: range) -> None:
     """Write the body once for each number.
 
-    `continue` and `break` become exits of loops that run once: one around each copy, one around
-    all.
+    `continue` and `break` become exits of loops that run once: one around each copy for
+    `continue`, one around all for `break`.
     """
-    flag = ir.Local(ctx.fresh("left"), BOOL, span=node.span)
-    leave_all = ir.Assign(flag, ir.Literal(True, BOOL, span=node.span), span=node.span)
-    loop = LoopContext((leave_all, ir.Break(span=node.span)), (ir.Break(span=node.span),))
-    copies: list[ir.Block] = []
+    breaks, continues = _exits(node.body)
+    loop = LoopContext()
+    flag = None
+    if breaks and (continues or node.orelse):
+        flag = ir.Local(ctx.fresh("broke"), BOOL, span=node.span)
+        note = ir.Assign(flag, ir.Literal(True, BOOL, span=node.span), span=node.span)
+        loop.on_break = (note, ir.Break(span=node.span))
+    loop.on_continue = (ir.Break(span=node.span),)
+    known = dict(ctx.known)
+    with ctx.block() as body:
+        _copies(ctx, node, inner, trips, loop, continues, flag)
+    if breaks or continues:
+        ctx.known = known  # which copy was the last is not known any more
+    if flag is not None:
+        start = ir.Literal(False, BOOL, span=node.span)
+        ctx.emit(ir.Var(flag.name, BOOL, start, span=node.span))
+    if breaks:
+        ctx.emit(_once(tuple(body), node.span))
+    else:
+        _emit_all(ctx, body)
+    if flag is None or not node.orelse:
+        _emit_all(ctx, inner(ctx, node.orelse))
+    elif orelse := inner(ctx, node.orelse):
+        ctx.emit(ir.If(negated(flag), orelse, span=node.span))
+
+
+def _exits(body: syntax.Block) -> tuple[bool, bool]:
+    """Return whether a loop's body has a `break`, and a `continue`, of that loop."""
+    breaks = continues = False
+    pending: list[syntax.Node] = list(body)
+    while pending:
+        node = pending.pop()
+        breaks |= isinstance(node, syntax.Break)
+        continues |= isinstance(node, syntax.Continue)
+        if isinstance(node, syntax.While | syntax.For):
+            pending.extend(node.orelse)
+        else:
+            pending.extend(syntax.children(node))
+    return breaks, continues
+
+
+def _copies(
+    ctx: Context,
+    node: syntax.For,
+    inner: Inner,
+    trips: range,
+    loop: LoopContext,
+    continues: bool,
+    flag: ir.Local | None,
+) -> None:
+    """Write the copies of an unrolled body, up to one that never comes to its end."""
+    web = ctx.web_of(node.target)
     ctx.loops.append(loop)
+    ctx.copies *= max(1, len(trips))
     for number in trips:
         with ctx.block() as out:
             _bind_trip(ctx, node, number)
             _emit_all(ctx, inner(ctx, node.body))
-        copies.append(tuple(out))
+        if not continues:
+            _emit_all(ctx, out)
+            if out and isinstance(out[-1], ir.Break | ir.Return):
+                break
+            continue
+        ctx.emit(_once(tuple(out), node.span))
+        if flag is not None and number != trips[-1]:
+            ctx.emit(ir.If(flag, (ir.Break(span=node.span),), span=node.span))
+    ctx.copies //= max(1, len(trips))
     ctx.loops.pop()
-    if not (loop.broke or loop.continued):
-        for copy in copies:
-            _emit_all(ctx, copy)
-        _emit_all(ctx, inner(ctx, node.orelse))
-        return
-    if loop.broke:
-        start = ir.Literal(False, BOOL, span=node.span)
-        ctx.emit(ir.Var(flag.name, BOOL, start, span=node.span))
-    body: list[ir.Stmt] = []
-    for copy in copies:
-        body.append(_once(copy, node.span))
-        if loop.broke:
-            body.append(ir.If(flag, (ir.Break(span=node.span),), span=node.span))
-    ctx.emit(_once(tuple(body), node.span))
-    orelse = inner(ctx, node.orelse)
-    if orelse and loop.broke:
-        test = ir.Unary(ir.UnaryOp.NOT, flag, BOOL, span=node.span)
-        ctx.emit(ir.If(test, orelse, span=node.span))
-    else:
-        _emit_all(ctx, orelse)
+    if web in ctx.scope.escaping:
+        ctx.web_values.pop(web, None)  # after the loop it is what it was at the `break`
 
 
 def _bind_trip(ctx: Context, node: syntax.For, number: int) -> None:
     web = ctx.web_of(node.target)
     found = ir.Literal(number, I32, span=node.target.span)
-    if ctx.scope.assignments[web] == 1:
+    alone = ctx.scope.assignments[web] == 1 and node.target.id not in ctx.annotations
+    if not alone or web in ctx.scope.escaping:
+        assign_name(ctx, node.target, web, found)
+    if alone:
         ctx.web_values[web] = found
-        return
-    type_ = join_web(ctx, web, found, node.target)
-    assign_variable(ctx, node.target.id, web, type_, coerce(ctx, found, type_), node.target.span)
 
 
 def _once(body: ir.Block, span: Span) -> ir.While:
     """Return a loop that runs once, for `Break` to leave."""
     always = ir.Literal(True, BOOL, span=span)
-    if body and isinstance(body[-1], ir.Break | ir.Return):
+    if body and isinstance(body[-1], ir.Break | ir.Continue | ir.Return):
         return ir.While(always, body, span=span)
     return ir.While(always, (*body, ir.Break(span=span)), span=span)

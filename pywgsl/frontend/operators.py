@@ -6,7 +6,15 @@ from pywgsl import ir
 from pywgsl.errors import Label
 from pywgsl.frontend import fold
 from pywgsl.frontend.context import Context, is_simple
-from pywgsl.frontend.convert import coerce, concrete, describe, parenthesized, unify
+from pywgsl.frontend.convert import (
+    coerce,
+    concrete,
+    describe,
+    is_abstract,
+    is_open,
+    parenthesized,
+    unify,
+)
 from pywgsl.ir import BinaryOp, UnaryOp
 from pywgsl.source import Span
 from pywgsl.types import (
@@ -58,6 +66,13 @@ def unary(ctx: Context, op: UnaryOp, operand: ir.Expr, span: Span) -> ir.Expr:
     if op is UnaryOp.BIT_NOT and not scalar.is_integer:
         ctx.error("E0305", f"`~` works on integers, but this is {describe(operand)}", span)
     return ir.Unary(op, operand, _type(operand), span=span)
+
+
+def negated(test: ir.Expr) -> ir.Expr:
+    """Return `not test`."""
+    if isinstance(test, ir.Unary) and test.op is UnaryOp.NOT:
+        return test.operand
+    return ir.Unary(UnaryOp.NOT, test, BOOL, span=test.span)
 
 
 def condition(ctx: Context, value: ir.Expr, where: str) -> ir.Expr:
@@ -112,6 +127,8 @@ def compare(ctx: Context, op: BinaryOp, left: ir.Expr, right: ir.Expr, span: Spa
         holds = bool(fold.python_binary(op, left.value, right.value))
         return ir.Literal(holds, BOOL, span=span)
     left, right = unify(ctx, left, right, span, f"`{op.value}`")
+    if is_abstract(left.type) and not (is_open(left) or is_open(right)):
+        left, right = concrete(ctx, left), concrete(ctx, right)
     scalar = scalar_of(_type(left))
     if scalar is BOOL and op not in (BinaryOp.EQ, BinaryOp.NE):
         ctx.error("E0305", f"`{op.value}` does not work on {describe(left)}", span)
@@ -254,6 +271,8 @@ def _shift(ctx: Context, op: BinaryOp, left: ir.Expr, right: ir.Expr, span: Span
                 right.span,
             )
         right = ir.Literal(right.value, U32, span=right.span)
+    elif b.is_abstract:
+        right = coerce(ctx, right, U32)
     elif b is not U32:
         right = ir.Convert(right, with_scalar(_type(right), U32), span=right.span)
     form = _result_form(

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from pywgsl import syntax
 from pywgsl.errors import Diagnostic, Label
+from pywgsl.ir import BinaryOp
 from pywgsl.source import Span
 
 #: What the reads of a name may see: assignments (0, 1, …) and paths without one (-1, -2, …).
@@ -25,6 +26,9 @@ Environment: TypeAlias = dict[str, Reaching]
 Evaluator: TypeAlias = Callable[[syntax.Expr], "bool | int | float | range | None"]
 
 _NEVER: Reaching = frozenset({-1})
+
+#: Loops are followed until nothing changes; inside so many others that would take too long.
+_EXACT_LOOPS = 5
 
 
 @dataclass
@@ -38,6 +42,9 @@ class Scope:
     locals: set[str] = field(default_factory=set)
     escaping: set[int] = field(default_factory=set)  # loop targets read outside their loop
     decided: dict[syntax.Expr, bool] = field(default_factory=dict)  # tests known at compile time
+    matched: dict[syntax.Match, syntax.Block] = field(default_factory=dict)  # likewise, of a match
+    reached: set[syntax.Stmt] = field(default_factory=set)
+    ends_open: bool = False  # whether control may come out at the end of the body
 
 
 def resolve(
@@ -56,7 +63,7 @@ def resolve(
         scope.parameters[name] = walker.define()
         environment[name] = frozenset({scope.parameters[name]})
     scope.locals |= assigned_names(function)
-    walker.block(function.body, environment)
+    scope.ends_open = walker.block(function.body, environment) is not None
     diagnostics = walker.finish()
     _find_escaping(function, scope)
     return scope, diagnostics
@@ -79,30 +86,26 @@ def _find_escaping(function: syntax.Function, scope: Scope) -> None:
 
 def assigned_names(function: syntax.Function) -> set[str]:
     """Return the names that a function assigns."""
-    return {
-        name
-        for node in syntax.walk(function)
-        for target in _targets(node)
-        for name in _names(target)
-    }
+    return {name.id for node in syntax.walk(function) for name in _assigned(node)}
 
 
-def _targets(node: syntax.Node) -> tuple[syntax.Expr, ...]:
+def _assigned(node: syntax.Node) -> list[syntax.Name]:
+    """Return the names that a statement itself assigns."""
     match node:
         case syntax.Assign(targets=targets):
-            return targets
+            return [name for target in targets for name in _names(target)]
         case syntax.Annotated(target=target) | syntax.Augmented(target=target):
-            return (target,)
+            return _names(target)
         case syntax.For(target=target):
-            return (target,)
+            return [target]
         case _:
-            return ()
+            return []
 
 
-def _names(target: syntax.Expr) -> list[str]:
+def _names(target: syntax.Expr) -> list[syntax.Name]:
     match target:
-        case syntax.Name(id=name):
-            return [name]
+        case syntax.Name():
+            return [target]
         case syntax.Tuple(items=items):
             return [name for item in items for name in _names(item)]
         case _:
@@ -147,9 +150,34 @@ class _Walker:
         environment[name.id] = frozenset({self.scope.writes[name]})
 
     def read(self, node: syntax.Node, environment: Environment) -> None:
-        for name in syntax.walk(node):
-            if isinstance(name, syntax.Name) and name.id in self.scope.locals:
-                self.reaching[name] = environment.get(name.id, _NEVER)
+        """Note what the names in an expression may hold, where they can be reached."""
+        pending = [node]
+        while pending:
+            part = pending.pop()
+            match part:
+                case syntax.Name(id=name):
+                    if name in self.scope.locals:
+                        seen = self.reaching.get(part, frozenset())
+                        self.reaching[part] = seen | environment.get(name, _NEVER)
+                case syntax.Conditional(test=test, body=body, orelse=orelse):
+                    known = self.decide(test)
+                    arms = (body, orelse) if known is None else (body if known else orelse,)
+                    pending += (test, *arms)
+                case syntax.BoolOp(op=op, operands=operands):
+                    for operand in operands:
+                        pending.append(operand)
+                        if self.decide(operand) is (op is BinaryOp.LOGICAL_OR):
+                            break
+                case _:
+                    pending.extend(syntax.children(part))
+
+    def decide(self, test: syntax.Expr) -> bool | None:
+        """Return what a test is known to be."""
+        known = self.constant(test)
+        if not isinstance(known, bool):
+            return None
+        self.scope.decided[test] = known
+        return known
 
     def finish(self) -> list[Diagnostic]:
         """Join webs along every read, and report reads that may find nothing."""
@@ -190,7 +218,7 @@ class _Walker:
             f"`{name.id}` may be unassigned here",
             Label(name.span),
             tuple(labels),
-            help=f"assign it on every path, or before: `{name.id} = 0.0`",
+            help=f"assign it on every path, or before: `{name.id} = 0`",
         )
 
     # ------------------------------------------------------------------------------- merging
@@ -229,6 +257,7 @@ class _Walker:
         for statement in block:
             if environment is None:
                 return None
+            self.scope.reached.add(statement)
             environment = self.statement(statement, environment)
         return environment
 
@@ -282,9 +311,8 @@ class _Walker:
 
     def branch(self, node: syntax.If, environment: Environment) -> Environment | None:
         self.read(node.test, environment)
-        known = self.constant(node.test)
-        if isinstance(known, bool):
-            self.scope.decided[node.test] = known
+        known = self.decide(node.test)
+        if known is not None:
             return self.block(node.body if known else node.orelse, dict(environment))
         body = self.block(node.body, dict(environment))
         orelse = self.block(node.orelse, dict(environment))
@@ -301,6 +329,8 @@ class _Walker:
         head = node.test if isinstance(node, syntax.While) else node.iterable
         if isinstance(node, syntax.For):
             self.read(head, environment)
+        if len(self.loops) >= _EXACT_LOOPS:
+            environment = self.mark_inside(head, environment, self.widened(node, environment))
         while True:
             loop, end = self.trip(node, head, environment)
             back = end
@@ -316,6 +346,17 @@ class _Walker:
         for other in loop.breaks:
             done = self.merge(node, done, other)
         return done
+
+    def widened(self, node: syntax.While | syntax.For, environment: Environment) -> Environment:
+        """Return an environment in which every assignment of a loop reaches its start."""
+        again = dict(environment)
+        for statement in node.body:
+            for part in syntax.walk(statement):
+                for name in _assigned(part):
+                    if name not in self.scope.writes:
+                        self.scope.writes[name] = self.define()
+                    again[name.id] = again.get(name.id, _NEVER) | {self.scope.writes[name]}
+        return again
 
     def trip(
         self, node: syntax.While | syntax.For, head: syntax.Expr, environment: Environment
@@ -357,12 +398,16 @@ class _Walker:
         known = self.constant(head)
         if isinstance(node, syntax.While):
             return None if known is True else environment
-        if isinstance(known, range) and known and back is not None:
+        if isinstance(known, range) and known:
             return back
         return environment
 
     def match(self, node: syntax.Match, environment: Environment) -> Environment | None:
         self.read(node.subject, environment)
+        known = self.matching(node)
+        if known is not None:
+            self.scope.matched[node] = known
+            return self.block(known, environment)
         merged: Environment | None = None
         complete = False
         for case in node.cases:
@@ -370,9 +415,23 @@ class _Walker:
                 self.read(part, environment)
             end = self.block(case.body, dict(environment))
             text = "`NAME` is not assigned in every case"
-            merged = end if merged is None else self.merge(node.subject, merged, end, text, text)
+            merged = self.merge(node.subject, merged, end, text, text)
             complete = complete or not (case.patterns or case.guard)
         if complete:
             return merged
         text = "`NAME` is not assigned when no case matches"
-        return self.merge(node.subject, merged, environment, "", text) if merged else environment
+        return self.merge(node.subject, merged, environment, "", text)
+
+    def matching(self, node: syntax.Match) -> syntax.Block | None:
+        """Return the block that a `match` runs, if that is known."""
+        subject = self.constant(node.subject)
+        if subject is None:
+            return None
+        for case in node.cases:
+            patterns = [self.constant(pattern) for pattern in case.patterns]
+            guard = True if case.guard is None else self.constant(case.guard)
+            if None in patterns or not isinstance(guard, bool):
+                return None
+            if guard and (not patterns or subject in patterns):
+                return case.body
+        return ()

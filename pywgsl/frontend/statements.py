@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from pywgsl import ir, syntax
 from pywgsl.errors import Label
 from pywgsl.frontend import loops, operators
-from pywgsl.frontend.assign import annotated, assign, augmented, take_result
+from pywgsl.frontend.assign import annotated, assign, augmented
 from pywgsl.frontend.context import (
     Abort,
     Context,
+    Host,
     TupleValue,
     is_simple,
     is_tuple,
@@ -24,7 +26,8 @@ from pywgsl.frontend.convert import (
     mismatch,
     number_of,
 )
-from pywgsl.frontend.expressions import expression, value
+from pywgsl.frontend.expressions import expression, short_circuit, value, values
+from pywgsl.frontend.handing import hand_over
 from pywgsl.frontend.operators import condition
 from pywgsl.source import Span
 from pywgsl.types import (
@@ -39,12 +42,13 @@ from pywgsl.types import (
 def block(ctx: Context, statements: syntax.Block) -> None:
     """Check statements, going on after a mistake; what cannot be reached is left out."""
     for node in statements:
+        if node not in ctx.scope.reached:
+            break
         try:
             statement(ctx, node)
         except Abort:
+            ctx.gave_up = True
             _poison(ctx, node)
-        if ctx.out and isinstance(ctx.out[-1], ir.Break | ir.Continue | ir.Return):
-            break
 
 
 def inner(ctx: Context, statements: syntax.Block) -> ir.Block:
@@ -105,18 +109,35 @@ def statement(ctx: Context, node: syntax.Stmt) -> None:  # noqa: C901
 
 def _evaluate(ctx: Context, node: syntax.Expr) -> None:
     if isinstance(node, syntax.Call) and _is_print(ctx, node):
-        parts: list[str | ir.Expr] = []
-        for arg in node.args:
-            if isinstance(arg, syntax.Constant) and isinstance(arg.value, str):
-                parts.append(arg.value)
-            else:
-                parts.append(concrete(ctx, expression(ctx, arg)))
-        ctx.effect = True
-        ctx.emit(ir.Print(tuple(parts), span=node.span))
+        _print(ctx, node)
         return
     found = value(ctx, node)
     if isinstance(found, ir.Local):
         _drop_result(ctx, found)
+
+
+def _print(ctx: Context, node: syntax.Call) -> None:
+    end = "\n"
+    for keyword in node.keywords:
+        text = keyword.value.value if isinstance(keyword.value, syntax.Constant) else None
+        if keyword.name != "end" or not isinstance(text, str):
+            ctx.error(
+                "E0311",
+                f"`print` in a kernel takes no `{keyword.name}=`"
+                if keyword.name != "end"
+                else "`end` of `print` must be a plain text",
+                keyword.span,
+                help="it takes values, texts, and `end=` with a text",
+            )
+        end = text
+    parts: list[str | ir.Expr] = []
+    for found in values(ctx, node.args):
+        if isinstance(found, Host) and isinstance(found.value, str):
+            parts.append(found.value)
+        else:
+            parts.append(concrete(ctx, number_of(ctx, found)))
+    ctx.effect = True
+    ctx.emit(ir.Print(tuple(parts), end, span=node.span))
 
 
 def _drop_result(ctx: Context, found: ir.Local) -> None:
@@ -141,26 +162,43 @@ def _is_print(ctx: Context, node: syntax.Call) -> bool:
 def _if(ctx: Context, node: syntax.If) -> None:
     decided = ctx.scope.decided.get(node.test)
     if decided is not None:
+        _note_captures(ctx, (node.test,))
         block(ctx, node.body if decided else node.orelse)
         return
-    test = condition(ctx, expression(ctx, node.test), "`if`")
+    test = ctx.attempt(lambda: condition(ctx, expression(ctx, node.test), "`if`"))
+    if isinstance(test, ir.Literal):
+        block(ctx, node.body if test.value else node.orelse)
+        return
     body = inner(ctx, node.body)
     orelse = inner(ctx, node.orelse)
+    if test is None:
+        raise Abort
     if body or orelse:
         if not body:
-            test = ir.Unary(ir.UnaryOp.NOT, test, BOOL, span=test.span)
+            test = operators.negated(test)
             body, orelse = orelse, ()
         ctx.emit(ir.If(test, body, orelse, span=node.span))
 
 
+def _note_captures(ctx: Context, nodes: Iterable[syntax.Expr]) -> None:
+    """Note which globals a decision depended on that was made before the check."""
+    with ctx.block():
+        for node in nodes:
+            value(ctx, node)
+
+
 def _match(ctx: Context, node: syntax.Match) -> None:
-    subject = concrete(ctx, expression(ctx, node.subject))
-    if subject.type not in (I32, U32):
-        ctx.error(
-            "E0325",
-            f"`match` works on integers, but this is {describe(subject)}",
-            node.subject.span,
-        )
+    decided = ctx.scope.matched.get(node)
+    if decided is not None:
+        parts = (p for case in node.cases for p in (*case.patterns, case.guard) if p is not None)
+        _note_captures(ctx, (node.subject, *parts))
+        block(ctx, decided)
+        return
+    subject = ctx.attempt(lambda: _subject(ctx, node))
+    if subject is None:
+        for case in node.cases:
+            inner(ctx, case.body)
+        raise Abort
     if not is_simple(subject):
         subject = ctx.temporary(subject, "subject")
     seen: dict[int, Span] = {}
@@ -177,6 +215,17 @@ def _match(ctx: Context, node: syntax.Match) -> None:
         body = inner(ctx, case.body)
         cases.append(ir.Case(tuple(n for n in numbers if n is not None), body, span=case.span))
     _finish_match(ctx, subject, cases, (), node.span)
+
+
+def _subject(ctx: Context, node: syntax.Match) -> ir.Expr:
+    subject = concrete(ctx, expression(ctx, node.subject))
+    if subject.type not in (I32, U32):
+        ctx.error(
+            "E0325",
+            f"`match` works on integers, but this is {describe(subject)}",
+            node.subject.span,
+        )
+    return subject
 
 
 def _pattern(
@@ -209,20 +258,26 @@ def _guarded(ctx: Context, subject: ir.Expr, node: syntax.Match) -> ir.Block:
                 if test is None
                 else ir.Binary(ir.BinaryOp.LOGICAL_OR, test, equal, BOOL, span=node.span)
             )
-        matched = ir.Local(ctx.fresh("matched"), BOOL, span=case.span)
+        guard = case.guard
         start = test if test is not None else ir.Literal(True, BOOL, span=case.span)
-        ctx.emit(ir.Var(matched.name, BOOL, start, span=case.span))
-        if case.guard is not None:
-            with ctx.block() as guarded:
-                holds = condition(ctx, expression(ctx, case.guard), "a guard")
-                ctx.emit(ir.Assign(matched, holds, span=case.guard.span))
-            ctx.emit(ir.If(matched, tuple(guarded), span=case.span))
+        holds = start if guard is None else _with_guard(ctx, start, guard)
         body = inner(ctx, case.body)
         with ctx.block() as others:
             if rest:
                 _rest_of_match(ctx, subject, replace(node, cases=rest))
-        ctx.emit(ir.If(matched, body, tuple(others), span=case.span))
+        if isinstance(holds, ir.Literal):
+            for statement_ in body if holds.value else others:
+                ctx.emit(statement_)
+        elif body or others:
+            ctx.emit(ir.If(holds, body, tuple(others), span=case.span))
     return tuple(out)
+
+
+def _with_guard(ctx: Context, matches: ir.Expr, guard: syntax.Expr) -> ir.Expr:
+    def holds() -> ir.Expr:
+        return condition(ctx, expression(ctx, guard), "a guard")
+
+    return short_circuit(ctx, ir.BinaryOp.LOGICAL_AND, matches, holds, guard.span)
 
 
 def _rest_of_match(ctx: Context, subject: ir.Expr, node: syntax.Match) -> None:
@@ -273,8 +328,11 @@ def _return(ctx: Context, node: syntax.Return) -> None:
         ctx.result = joined
         ctx.changed = True
     ctx.returns_value = ctx.returns_value or node.span
-    result = take_result(ctx, coerce(ctx, result, joined))
-    ctx.emit(ir.Return(result, span=node.span))
+    hand_over(
+        ctx,
+        coerce(ctx, result, joined),
+        lambda part: ctx.emit(ir.Return(part, span=node.span)),
+    )
 
 
 def _tuple_result(ctx: Context, found: TupleValue) -> ir.Expr:
