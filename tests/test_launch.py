@@ -589,6 +589,16 @@ def test_launches_run_in_order(gpu):
 
 
 @pytest.mark.gpu
+def test_waiting_works_without_polling(gpu, monkeypatch):
+    monkeypatch.setattr(gpu.queue, "_poll", None)
+    x, y = gpu.array([1.0]), gpu.zeros(1)
+    scale[1](x, y, 5.0)
+    gpu.synchronize()
+    assert y.item() == 5
+    gpu.synchronize()
+
+
+@pytest.mark.gpu
 def test_transfers_and_launches_keep_their_order(gpu):
     x, y = gpu.zeros(64), gpu.zeros(64)
     for value in (1.0, 2.0, 3.0):

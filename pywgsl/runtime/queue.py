@@ -54,36 +54,6 @@ class Dispatch:
 Item: TypeAlias = tuple[Dispatch | None, tuple[Any, ...]]
 
 
-class _Fence:
-    """Tells when a submission has run: the GPU clears a buffer last, and the host waits to map it.
-
-    (`on_submitted_work_done` says the same, but fails in wgpu-py 0.32.)
-    """
-
-    _SIZE = 16
-
-    def __init__(self, device: Any) -> None:
-        self._device = device
-        self._buffer = self._create()
-
-    def set(self, encoder: Any) -> None:
-        """Encode the end of what to wait for."""
-        encoder.clear_buffer(self._buffer, 0, self._SIZE)
-
-    def wait(self) -> None:
-        """Wait until what `set` ended has run."""
-        try:
-            self._buffer.map_async("READ_NOSYNC", 0, self._SIZE).sync_wait()
-            self._buffer.unmap()
-        except BaseException:
-            # An interrupted wait leaves the buffer in a state in which it cannot be mapped again.
-            self._buffer = self._create()
-            raise
-
-    def _create(self) -> Any:
-        return self._device.create_buffer(size=self._SIZE, usage="COPY_DST|MAP_READ")
-
-
 class Queue:
     """Launches, transfers and waiting, in the order in which they were asked for; thread-safe."""
 
@@ -98,7 +68,8 @@ class Queue:
         self._arena = UniformArena(_ARENA_SIZE, alignment)
         self.uniforms = device.create_buffer(size=_ARENA_SIZE, usage="UNIFORM|COPY_DST")
         self._staging: Any = None
-        self._fence = _Fence(device)
+        # To poll in this thread is several times quicker than to let wgpu-py's thread do it.
+        self._poll: Callable[[], None] | None = getattr(device, "_poll_wait", None)
 
     def push(self, dispatch: Dispatch, uniforms: bytes) -> None:
         """Queue a dispatch whose uniform struct has the given bytes (none: it has no struct)."""
@@ -133,7 +104,7 @@ class Queue:
                 count = min(size - start, _MAX_STAGING)
                 staging = self._staging_buffer(count)
                 self._submit(_copying(buffer, start, staging, count))
-                with mapped(staging, count) as view:
+                with self.mapped(staging, count) as view:
                     result[start : start + count] = np.frombuffer(view, np.uint8)
         return result
 
@@ -141,9 +112,9 @@ class Queue:
         """Wait until all that was queued has run."""
         with self.lock:
             try:
-                # In one submission with what waits: each costs about as much as a launch.
-                self._submit(self._fence.set)
-                self._fence.wait()
+                if self._pending:
+                    self._submit(None)
+                self.wait()
             except _ERRORS as error:
                 raise self._device_error("waiting for the device", error) from error
 
@@ -161,10 +132,29 @@ class Queue:
             last(encoder)
         self._queue.submit([encoder.finish()])
 
-    def submit_and_wait(self, items: Sequence[Item]) -> None:
-        """Submit items now, and wait until they have run."""
-        self.submit(items, self._fence.set)
-        self._fence.wait()
+    def wait(self) -> None:
+        """Wait until all that was submitted has run."""
+        if self._poll is not None:
+            self._poll()
+            return
+        # (`on_submitted_work_done` is meant for this, but fails in wgpu-py 0.32.)
+        fence = self._staging_buffer(4)
+        self.submit([], lambda encoder: encoder.clear_buffer(fence, 0, 4))
+        with self.mapped(fence, 4):
+            pass
+
+    @contextmanager
+    def mapped(self, buffer: Any, size: int) -> Iterator[memoryview]:
+        """Wait for what was submitted to fill a buffer, and give its first `size` bytes."""
+        # wgpu-py precedes a plain "READ" with an empty submission, which nothing here needs.
+        promise = buffer.map_async("READ_NOSYNC", 0, size)
+        if self._poll is not None:
+            self._poll()
+        promise.sync_wait()
+        try:
+            yield buffer.read_mapped(0, size, copy=False)
+        finally:
+            buffer.unmap()
 
     @contextmanager
     def errors(self, doing: str) -> Iterator[None]:
@@ -265,17 +255,6 @@ def launch_name(dispatch: Dispatch) -> str:
     x, y, z = dispatch.shape
     shape = (x, y, z) if z != 1 else (x, y) if y != 1 else (x,)
     return f"{dispatch.kernel}[{', '.join(map(str, shape))}]"
-
-
-@contextmanager
-def mapped(buffer: Any, size: int) -> Iterator[memoryview]:
-    """Wait for what was submitted to fill a buffer, and give its first `size` bytes."""
-    # wgpu-py precedes a plain "READ" with an empty submission, which nothing here needs.
-    buffer.map_async("READ_NOSYNC", 0, size).sync_wait()
-    try:
-        yield buffer.read_mapped(0, size, copy=False)
-    finally:
-        buffer.unmap()
 
 
 def _copying(source: Any, start: int, destination: Any, size: int) -> Encode:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pywgsl.runtime.profile import Profile
-from pywgsl.runtime.queue import MAX_PENDING, Item, encode, mapped
+from pywgsl.runtime.queue import MAX_PENDING, Item, encode
 
 if TYPE_CHECKING:
     from pywgsl.runtime.gpu import GpuDevice
@@ -76,7 +76,7 @@ class GpuProfile(Profile):
         encoder.resolve_query_set(self._queries, 0, 2 * len(dispatches), self._resolved, 0)
         encoder.copy_buffer_to_buffer(self._resolved, 0, self._readable, 0, size)
         gpu.queue.submit([encoder.finish()])
-        with mapped(self._readable, size) as view:
+        with self._device.queue.mapped(self._readable, size) as view:
             stamps = np.frombuffer(view, np.uint64).reshape(-1, 2).tolist()
         for dispatch, (start, end) in zip(dispatches, stamps, strict=True):
             # A clock that was reset between the two would give a negative time.
@@ -90,9 +90,11 @@ class GpuProfile(Profile):
         }
 
     def _run_one_by_one(self, items: list[Item]) -> None:
+        queue = self._device.queue
         for item in items:
             started = time.perf_counter()
-            self._device.queue.submit_and_wait([item])
+            queue.submit([item])
+            queue.wait()
             dispatch, _ = item
             if dispatch is not None:
                 elapsed = time.perf_counter() - started
