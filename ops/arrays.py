@@ -224,10 +224,10 @@ def _check(function: str, name: str, array: Any, dtype: np.dtype[Any]) -> None:
     where = f"{function}: `{name}`"
     if not isinstance(array, np.ndarray | pw.DeviceArray):
         kind = type(array).__name__
-        raise pw.LaunchError(f"{where} takes a {dtype} array, but got {array!r} ({kind})")
+        raise pw.LaunchError(f"{where} takes an array of {dtype}, but got {array!r} ({kind})")
     if array.dtype != dtype:
         raise pw.LaunchError(
-            f"{where} takes a {dtype} array, but got one of {array.dtype}; "
+            f"{where} takes an array of {dtype}, but got one of {array.dtype}; "
             f"convert it with `.astype(np.{dtype})`"
         )
 

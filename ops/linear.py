@@ -163,7 +163,9 @@ def linear_backward(
 def _check_layer(function: str, x: A, weight: A) -> tuple[int, int]:
     """Return the number of rows of x, and the number of results for each."""
     if weight.ndim != 2:
-        raise pw.LaunchError(f"{function}: `weight` takes [out, in], but has {weight.shape}")
+        raise pw.LaunchError(
+            f"{function}: `weight` takes [out, in], but has the shape {weight.shape}"
+        )
     if x.ndim == 0 or x.shape[-1] != weight.shape[1]:
         raise pw.LaunchError(
             f"{function}: `weight` of shape {weight.shape} takes rows of {weight.shape[1]}, "

@@ -11,6 +11,9 @@ import pytest
 
 import pywgsl as pw
 
+# It needs PyTorch, and collecting doctests imports every module.
+collect_ignore = ["record.py"]
+
 Put = Callable[[Any], Any]
 Close = Callable[..., None]
 
