@@ -656,3 +656,35 @@ def test_loops_leave_and_go_on_as_written() -> None:
     while total < 60:
         total += 1
     assert got[0] == total
+
+
+@pytest.mark.gpu
+def test_uniforms_lie_where_the_layout_says() -> None:
+    wide = Struct("Wide", (Field("a", F32), Field("b", Vector(3, F32))))
+    matrix = Matrix(2, 3, F32)
+    uniforms = [uniform("s"), uniform("w", wide), uniform("t"), uniform("m", matrix)]
+    uniforms += [uniform("on", BOOL), uniform("v", Vector(3, F32)), uniform("last")]
+    s, w, t, m, on, v, last = uniforms
+    parts: list[ir.Expr] = [
+        s,
+        ir.Member(w, "a", F32),
+        ir.Swizzle(ir.Member(w, "b", Vector(3, F32)), "z", F32),
+        t,
+        ir.Swizzle(ir.Index(m, (literal(1),), Vector(3, F32)), "y", F32),
+        ir.Convert(on, F32),
+        ir.Swizzle(v, "z", F32),
+        last,
+    ]
+    body = [ir.Assign(at(OUT, literal(n)), part) for n, part in enumerate(parts)]
+    made = module(*body, writes=[OUT], uniforms=uniforms, structs=[wide], size=(1, 1, 1))
+    values = {
+        "s": np.float32(1),
+        "w": np.array([2, 0, 0, 0, 0, 0, 3], np.float32),
+        "t": np.float32(4),
+        "m": np.array([0, 0, 0, 0, 0, 5, 0, 0], np.float32),
+        "on": np.bool_(True),
+        "v": np.array([0, 0, 6], np.float32),
+        "last": np.float32(7),
+    }
+    got = run(made, {"out": np.zeros(8, np.float32)}, (1, 1, 1), uniforms=values)["out"]
+    np.testing.assert_array_equal(got, [1, 2, 3, 4, 5, 1, 6, 7])

@@ -34,7 +34,7 @@ _TYPES = [
 
 # What expressions are spelled with even where the author calls no builtin.
 _SPELLED = """
-abs atomicLoad atomicStore bitcast clamp floor length max min select trunc
+abs atomicLoad atomicStore bitcast clamp floor max min select trunc
 """
 
 _ENUMERANTS = """

@@ -32,7 +32,7 @@ class ModuleScope:
         self.structs = self._reachable_structs()
         self.ids_of = _ids_of(uses)
         self._loaders: dict[str, str] = {}
-        called = {BUILTINS[name].wgsl or "" for u in uses.all() for name in u.builtins}
+        called = {BUILTINS[name].wgsl or name for u in uses.all() for name in u.builtins}
         taken = MODULE_SPOKEN_FOR | called | avoid
         used = uses.globals()
         variables = [v.name for v in module.variables if v.name in used]
@@ -143,7 +143,7 @@ class FunctionScope:
         mentioned = {module.globals[n] for n in uses.globals if n in module.globals}
         mentioned.update(module.functions[n] for n in uses.functions)
         mentioned.update(module.struct_names.values(), [module.uniforms])
-        called = {BUILTINS[name].wgsl or "" for name in uses.builtins}
+        called = {BUILTINS[name].wgsl or name for name in uses.builtins}
         self._taken = SPOKEN_FOR | called | mentioned
         self.names = rename(uses.locals, self._taken)
         self._used = set(self.names.values())
@@ -169,6 +169,7 @@ class FunctionScope:
 
     def declare(self, name: str) -> str:
         """Return a name for something that the author did not name."""
+        name = fresh(name)
         unique, number = name, 1
         while unique in self._taken or unique in self._used:
             number += 1

@@ -283,12 +283,10 @@ class Expressions:
         return code
 
     def _select(self, node: ir.Select) -> Code:
-        return call(
-            "select",
-            self._typed(node.reject),
-            self._typed(node.accept),
-            self.code(node.condition),
-        )
+        reject, accept = self.code(node.reject), self.code(node.accept)
+        if isinstance(node.reject, ir.Literal) and isinstance(node.accept, ir.Literal):
+            reject, accept = self._typed(node.reject), self._typed(node.accept)
+        return call("select", reject, accept, self.code(node.condition))
 
     # ------------------------------------------------------------------- calls and values
 

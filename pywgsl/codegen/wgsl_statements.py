@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from pywgsl import ir
+from pywgsl.analysis.order import acts, value_first
 from pywgsl.analysis.ranges import everything
 from pywgsl.builtins import BUILTINS
 from pywgsl.codegen.layout import AxisLength, stored
@@ -147,7 +148,11 @@ class Statements:
 
     def _assign(self, node: ir.Assign) -> None:
         target, guard = node.target, ""
-        if self._module.module.checked:
+        checked = self._module.module.checked and isinstance(ir.root(target).type, RuntimeArray)
+        if value_first(node) or (checked and acts(node.value)):
+            # A call runs wherever its result goes, even if that is nowhere.
+            node = replace(node, value=self._simple(node.value, node.span, "result"))
+        if checked:
             target, guard = self._guarded(target, node.span)
         text = self._store(target, node)
         if guard:
@@ -194,11 +199,11 @@ class Statements:
             target = replace(part, base=target)
         return target, " && ".join(inside)
 
-    def _simple(self, node: ir.Expr, span: Span) -> ir.Expr:
+    def _simple(self, node: ir.Expr, span: Span, called: str = "index") -> ir.Expr:
         """Return a node that may be written twice, after a local for it if need be."""
         if is_simple(node):
             return node
-        name = self._temporary("index")
+        name = self._temporary(called)
         self._out.line(f"let {self._scope.names[name]} = {self._text(node, span)};", span)
         return ir.Local(name, type_of(node), span=node.span)
 
@@ -301,25 +306,29 @@ class Statements:
         self._out.close()
 
     def _counts_safely(self, node: ir.ForRange) -> bool:
-        """Whether the index can be increased past its last value without wrapping."""
-        step = node.step.value if isinstance(node.step, ir.Literal) else 0
-        if step in (0, 1, -1):
-            return step != 0
+        """Whether the step's sign is known, and the index can pass its last value unwrapped."""
+        step = self._module.ranges.interval(node.step, self._scope.function)
+        if step in ((1, 1), (-1, -1)):
+            return True
         stop = self._module.ranges.interval(node.stop, self._scope.function)
         every = everything(node.stop.type)
-        return every.low <= stop.low + 1 + step and stop.high - 1 + step <= every.high
+        if step.low > 0:
+            return stop.high - 1 + step.high <= every.high
+        return step.high < 0 and every.low <= stop.low + 1 + step.low
 
     def _count(self, node: ir.ForRange, index: str) -> None:
-        assert isinstance(node.step, ir.Literal)
-        step = int(node.step.value)
         start = self._text(node.start, node.span)
         stop = self._code(self._bound(node.stop, f"{node.index}_stop", node.span), node.span)
-        condition = infix(Code(index), "<" if step > 0 else ">", stop).text
-        if abs(step) == 1:
-            update = f"{index}{'++' if step > 0 else '--'}"
+        step = self._bound(node.step, f"{node.index}_step", node.span)
+        rises = self._module.ranges.is_non_negative(node.step, self._scope.function)
+        condition = infix(Code(index), "<" if rises else ">", stop).text
+        value = step.value if isinstance(step, ir.Literal) else 0
+        if value in (1, -1):
+            update = f"{index}{'++' if rises else '--'}"
+        elif -(2**31) < value < 0:
+            update = f"{index} -= {-value}"
         else:
-            size = self._expressions.text(ir.Literal(abs(step), node.step.type))
-            update = f"{index} {'+=' if step > 0 else '-='} {size}"
+            update = f"{index} += {self._text(step, node.span)}"
         self._out.open(f"for (var {index} = {start}; {condition}; {update})", node.span)
 
     def _count_trips(self, node: ir.ForRange, index: str) -> None:
