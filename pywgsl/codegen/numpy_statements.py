@@ -13,6 +13,7 @@ from typing import assert_never
 
 from pywgsl import ir
 from pywgsl.analysis.axes import UNIFORM, Axes
+from pywgsl.analysis.order import value_first
 from pywgsl.codegen.numpy_flow import exits_of, leaves_partly, switched, terminates
 from pywgsl.codegen.numpy_loops import Loops
 from pywgsl.codegen.numpy_places import Place
@@ -140,6 +141,10 @@ class Statements(Loops):
         if isinstance(node.target, ir.Local | ir.Global):
             self._assign_variable(self._target(node.target), value, mask)
             return
+        if value_first(node):
+            name = self.names.new("result")
+            self.out.line(f"{name} = {value.text}")
+            value = replace(value, text=name)
         place = self.resolve(node.target)
         if place.is_buffer:
             self._store(place, value, mask)
