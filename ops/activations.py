@@ -181,7 +181,8 @@ def relu_gradient(grad_output: Array[f32], x: Array[f32], grad_input: Array[f32]
     infinite gradient becomes nan where x is negative, and where x is nan the gradient is lost.
     """
     i = pw.global_id.x
-    grad_input[i] = 0.0 if x[i] <= 0.0 else grad_output[i]
+    grad = grad_output[i]
+    grad_input[i] = 0.0 if x[i] <= 0.0 else grad
 
 
 def relu(x: A, *, out: A | None = None) -> A:
@@ -283,9 +284,10 @@ def softplus_forward(
     neither overflows nor loses digits.
     """
     i = pw.global_id.x
-    z = beta * x[i]
+    value = x[i]
+    z = beta * value
     smooth = (max(z, 0.0) + pw.log1p(pw.exp(-abs(z)))) / beta
-    output[i] = x[i] if z > threshold else smooth
+    output[i] = value if z > threshold else smooth
 
 
 @pw.kernel
@@ -302,7 +304,8 @@ def softplus_gradient(
     """
     i = pw.global_id.x
     z = beta * x[i]
-    grad_input[i] = grad_output[i] * (1.0 if z > threshold else logistic(z))
+    slope = logistic(z)
+    grad_input[i] = grad_output[i] * (1.0 if z > threshold else slope)
 
 
 def softplus(x: A, beta: float = 1.0, threshold: float = 20.0, *, out: A | None = None) -> A:
@@ -347,7 +350,8 @@ def hardtanh_gradient(
     """`grad_input = grad_output` strictly between min_val and max_val, else 0. Arrays [n], O(n)."""
     i = pw.global_id.x
     value = x[i]
-    grad_input[i] = 0.0 if value <= min_val or value >= max_val else grad_output[i]
+    grad = grad_output[i]
+    grad_input[i] = 0.0 if value <= min_val or value >= max_val else grad
 
 
 def hardtanh(x: A, min_val: float = -1.0, max_val: float = 1.0, *, out: A | None = None) -> A:

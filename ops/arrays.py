@@ -33,15 +33,16 @@ def operands(function: str, /, **arrays: A) -> tuple[A, ...]:
 
     Args:
         function: its name, for messages.
-        arrays: the inputs, by the names of the parameters.
+        arrays: the inputs, by the names of the parameters; a NumPy scalar is an array without axes.
 
     Raises:
         LaunchError: one is no array of floats, or lives elsewhere than the first.
     """
-    for name, array in arrays.items():
+    contiguous = {name: _contiguous(array) for name, array in arrays.items()}
+    for name, array in contiguous.items():
         _check(function, name, array, FLOAT)
-    same_device(function, **arrays)
-    return tuple(_contiguous(array) for array in arrays.values())
+    same_device(function, **contiguous)
+    return tuple(contiguous.values())
 
 
 def indices(function: str, name: str, array: A) -> A:
@@ -50,8 +51,9 @@ def indices(function: str, name: str, array: A) -> A:
     Raises:
         LaunchError: it is no array of i32.
     """
+    array = _contiguous(array)
     _check(function, name, array, INTEGER)
-    return _contiguous(array)
+    return array
 
 
 def in_place(function: str, /, **arrays: A) -> None:
@@ -62,7 +64,7 @@ def in_place(function: str, /, **arrays: A) -> None:
     """
     operands(function, **arrays)
     for name, array in arrays.items():
-        _check_contiguous(function, name, array)
+        _check_written(function, name, array)
 
 
 def same_device(function: str, /, **arrays: AnyArray) -> None:
@@ -142,7 +144,7 @@ def result(
     _check(function, "out", out, dtype)
     expect_shape(function, "out", out, shape)
     same_device(function, out=out, **{"the input": like})
-    _check_contiguous(function, "out", out)
+    _check_written(function, "out", out)
     return out
 
 
@@ -161,6 +163,8 @@ def outs(function: str, out: tuple[A, ...] | None, count: int) -> tuple[A | None
 
 def flat(array: A) -> A:
     """Return a contiguous array with a single axis."""
+    if array.ndim == 1:
+        return array
     return array.reshape(-1)  # type: ignore[return-value]  # as `array`
 
 
@@ -232,16 +236,18 @@ def _check(function: str, name: str, array: Any, dtype: np.dtype[Any]) -> None:
         )
 
 
-def _check_contiguous(function: str, name: str, array: AnyArray) -> None:
+def _check_written(function: str, name: str, array: AnyArray) -> None:
+    where = f"{function}: `{name}` is written"
+    if isinstance(array, np.generic):
+        raise pw.LaunchError(f"{where}, so it has to be an array, but is {array!r}")
     if isinstance(array, np.ndarray) and not array.flags.c_contiguous:
         raise pw.LaunchError(
-            f"{function}: `{name}` is written, so it has to be contiguous, "
-            f"but its strides are {array.strides}"
+            f"{where}, so it has to be contiguous, but its strides are {array.strides}"
         )
 
 
 def _contiguous(array: A) -> A:
-    if isinstance(array, np.ndarray):
+    if isinstance(array, np.ndarray | np.generic):
         return np.asarray(array, order="C")  # type: ignore[return-value]  # as `array`
     return array
 

@@ -19,7 +19,14 @@ from pywgsl.ops.arrays import (
     result,
     same_device,
 )
-from pywgsl.ops.reductions import Reduction, part_count, partials_of, reduction_scale, total
+from pywgsl.ops.reductions import (
+    Reduction,
+    expect_gradient,
+    part_count,
+    partials_of,
+    reduction_scale,
+    total,
+)
 
 
 @pw.function
@@ -236,7 +243,7 @@ def cross_entropy(
     if reduction == "none":
         return losses
     if dense or reduction == "sum":
-        return total(losses, scale, out=out)
+        return total(name, losses, scale, out=out)
     return _mean(name, losses, target, ignore_index, out)
 
 
@@ -272,7 +279,7 @@ def cross_entropy_backward(
     count = view[0] * view[2]
     scale = _options(name, reduction, label_smoothing, count)
     reduced = reduction != "none"
-    expect_shape(name, "grad", grad, () if reduced else _positions_shape(logits.shape))
+    expect_gradient(name, grad, reduction, _positions_shape(logits.shape))
     output = result(name, logits, logits.shape, out)
     shaped, written = logits.reshape(view), output.reshape(view)
     if dense:
@@ -294,7 +301,7 @@ def _mean(function: str, values: A, target: A, ignore_index: int, out: A | None)
     count = part_count(target.size)
     counts = result(function, values, (count,), dtype=target.dtype)
     partial_counts[count](flat(target), counts, ignore_index)
-    counted_mean[1](partials_of(values), counts, flat(output))
+    counted_mean[1](partials_of(function, values), counts, flat(output))
     return output
 
 

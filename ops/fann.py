@@ -311,7 +311,8 @@ def linear_piece_gradient(
     """`grad_input = grad_output · steepness` where low < z < 1, else 0."""
     i = pw.global_id.x
     z = steepness * x[i]
-    grad_input[i] = 0.0 if z <= low or z >= 1.0 else grad_output[i] * steepness
+    slope = 0.0 if z <= low or z >= 1.0 else steepness
+    grad_input[i] = grad_output[i] * slope
 
 
 def linear_piece(x: A, steepness: float = 1.0, *, out: A | None = None) -> A:

@@ -138,7 +138,7 @@ def clip_grad_norm_(grads: Arrays[A], max_norm: float, *, out: A | None = None) 
     for grad, count in zip(arrays, counts, strict=True):
         partial_squares[count](flat(grad), partials, first, count)
         first += count
-    squared = total(partials)
+    squared = total(name, partials)
     coefficient = result(name, arrays[0], (1,))
     clip_coefficient[1](flat(squared), flat(norm), coefficient, max_norm)
     for grad in arrays:

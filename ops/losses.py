@@ -2,8 +2,8 @@
 
 The functions on arrays take a `reduction`: `"mean"` and `"sum"` give an array without axes,
 `"none"` the loss of every element. Backward functions take `grad`, the gradient by what the loss
-returned, of the same shape as that. Results lie beside the inputs, or in `out`. Sums are the same
-on every run.
+returned: of the same shape as that, or any one number for a mean or sum. Results lie beside the
+inputs, or in `out`. Sums are the same on every run.
 
 All raise `LaunchError` (a TypeError and ValueError) if arrays are not f32, live on different
 devices or differ in shape, and ValueError for another reduction.
@@ -11,7 +11,7 @@ devices or differ in shape, and ValueError for another reduction.
 
 import pywgsl as pw
 from pywgsl import Array, Const, Kernel, f32
-from pywgsl.ops.arrays import A, elementwise, expect_shape, flat, operands, result, same_shape
+from pywgsl.ops.arrays import A, elementwise, flat, operands, result, same_shape
 from pywgsl.ops.cross_entropies import (
     cross_entropy,
     cross_entropy_backward,
@@ -20,7 +20,7 @@ from pywgsl.ops.cross_entropies import (
     dense_cross_entropy_forward,
     dense_cross_entropy_gradient,
 )
-from pywgsl.ops.reductions import Reduction, reduction_scale, total
+from pywgsl.ops.reductions import Reduction, expect_gradient, reduction_scale, total
 
 __all__ = [
     "binary_cross_entropy",
@@ -207,7 +207,7 @@ def _loss(
     if reduction == "none":
         return elementwise(function, kernel, out, input=prediction, target=target)
     losses = elementwise(function, kernel, None, input=prediction, target=target)
-    return total(losses, scale, out=out)
+    return total(function, losses, scale, out=out)
 
 
 def _loss_backward(
@@ -223,9 +223,8 @@ def _loss_backward(
     grad, prediction, target = operands(function, grad=grad, input=prediction, target=target)
     same_shape(function, input=prediction, target=target)
     scale = reduction_scale(function, reduction, prediction.size)
-    reduced = reduction != "none"
-    expect_shape(function, "grad", grad, () if reduced else prediction.shape)
+    expect_gradient(function, grad, reduction, prediction.shape)
     output = result(function, prediction, prediction.shape, out)
     arrays = map(flat, (grad, prediction, target, output))
-    kernel[output.size](*arrays, scale, reduced)
+    kernel[output.size](*arrays, scale, reduction != "none")
     return output

@@ -99,11 +99,8 @@ def sgd_step(
     if momentum == 0.0:
         update(name, sgd_update, lr, weight_decay, params=params, grads=grads)
         return
-    arrays = {
-        "params": params,
-        "grads": grads,
-        "momentum_buffers": _needed(name, "momentum", "momentum_buffers", momentum_buffers),
-    }
+    buffers = _needed(name, "momentum", "momentum_buffers", momentum_buffers)
+    arrays = {"params": params, "grads": grads, "momentum_buffers": buffers}
     damped = dampening if step > 1 else 0.0
     update(name, momentum_update, lr, momentum, damped, weight_decay, nesterov, **arrays)
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import pywgsl as pw
 from pywgsl import Array, f32
-from pywgsl.ops.arrays import A, flat, result
+from pywgsl.ops.arrays import A, AnyArray, expect_shape, flat, result
 
 #: How many invocations share the first stage of a sum.
 PARTS = 1024
@@ -45,19 +45,19 @@ def part_count(size: int) -> int:
     return max(1, min(size, PARTS))
 
 
-def partials_of(x: A) -> A:
+def partials_of(function: str, x: A) -> A:
     """Return at most `PARTS` numbers whose sum is that of a contiguous x."""
     if x.size <= PARTS:
         return flat(x)
-    partials = result("sum", x, (PARTS,))
+    partials = result(function, x, (PARTS,))
     partial_sums[PARTS](flat(x), partials)
     return partials
 
 
-def total(x: A, scale: float = 1.0, *, out: A | None = None) -> A:
+def total(function: str, x: A, scale: float = 1.0, *, out: A | None = None) -> A:
     """Return scale Σ x, an array without axes; x is contiguous, of any shape. O(n)."""
-    output = result("sum", x, (), out)
-    scaled_total[1](partials_of(x), flat(output), scale)
+    output = result(function, x, (), out)
+    scaled_total[1](partials_of(function, x), flat(output), scale)
     return output
 
 
@@ -72,3 +72,15 @@ def reduction_scale(function: str, reduction: Reduction, size: int) -> float:
     if reduction == "mean":
         return 1.0 / size if size else math.nan
     return 1.0
+
+
+def expect_gradient(
+    function: str, grad: AnyArray, reduction: Reduction, shape: tuple[int, ...]
+) -> None:
+    """Check the gradient by a loss: one number for a mean or sum, else of the losses' shape.
+
+    Raises:
+        LaunchError: it has another shape.
+    """
+    if reduction == "none" or grad.size != 1:
+        expect_shape(function, "grad", grad, shape if reduction == "none" else ())

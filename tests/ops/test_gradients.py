@@ -78,6 +78,7 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: ops.accumulate_([G, G], [G]), "2 `accumulated`, but 1 `grads`"),
     (lambda: ops.accumulate_(G, G[:2]), "`accumulated` has the shape (3,) and `grads`"),
     (lambda: ops.scale_(G[::2], 2.0), "`grads` is written, so it has to be contiguous"),
+    (lambda: ops.scale_(G[0], 2.0), "`grads` is written, so it has to be an array"),
     (lambda: ops.scale_([G, G.astype(np.float64)], 2.0), "takes an array of float32"),
 ]
 

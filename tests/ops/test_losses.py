@@ -70,6 +70,14 @@ def test_sums_are_the_same_on_every_run(put: Any) -> None:
     assert len(sums) == 1
 
 
+def test_the_gradient_of_a_mean_is_any_one_number(put: Any, close: Any) -> None:
+    x, target = put(np.float32([1.0, 3.0])), put(np.float32([0.0, 0.0]))
+    close(ops.mse_loss_backward(put(np.float32([2.0])), x, target), np.float32([2.0, 6.0]))
+    host = np.float32([1.0, 3.0])
+    slope = ops.mse_loss_backward(host[:1].sum(), host, np.zeros_like(host))
+    np.testing.assert_array_equal(slope, host)
+
+
 def test_out_takes_the_results(put: Any, close: Any) -> None:
     x, target = put(np.float32([[1.0, 2.0]])), put(np.float32([[0.0, 0.0]]))
     scalar, same = put(np.float32(0.0)), put(np.zeros((1, 2), np.float32))
@@ -84,8 +92,12 @@ X = np.zeros(3, np.float32)
 
 MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: ops.mse_loss(X, X[:2]), "`input` has the shape (3,) and `target` the shape (2,)"),
-    (lambda: ops.mse_loss(X, X, "max"), "`reduction` is 'mean', 'sum' or 'none', not 'max'"),  # type: ignore[arg-type]  # the mistake
+    (lambda: ops.mse_loss(X, X, "max"), "`reduction` is 'mean', 'sum' or 'none', not 'max'"),
     (lambda: ops.mse_loss(X, X, out=X[:1]), "`out` should have the shape (), but has (1,)"),
+    (
+        lambda: ops.mse_loss(X, X, out=np.float32(0.0)),
+        "mse_loss: `out` takes an array of float32, but got",
+    ),
     (lambda: ops.mse_loss_backward(X, X, X), "`grad` should have the shape (), but has (3,)"),
 ]
 
