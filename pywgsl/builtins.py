@@ -224,7 +224,7 @@ erfc = _row(
 hypot = _row(
     "hypot",
     _FLOAT2,
-    numerics.hypot,
+    np.hypot,
     "`sqrt(x*x + y*y)` without overflow.",
     wgsl=_PRELUDE,
     relative=5e-7,
@@ -262,7 +262,7 @@ quantize_to_f16 = _row(
 ldexp = _row(
     "ldexp",
     ("(T, i32) -> T where T: float", "(vec<N, T>, vec<N, i32>) -> vec<N, T> where T: float"),
-    numerics.ldexp,
+    np.ldexp,
     "`x * 2 ** exponent`.",
     wgsl=_PRELUDE,
 )

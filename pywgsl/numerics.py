@@ -30,8 +30,8 @@ def convert(value: Any, dtype: Any) -> Any:
         if array.dtype.kind == "f" and dtype in _LIMITS:
             low, high = _LIMITS[dtype]
             wide = array.astype(np.float32) if array.dtype == np.float16 else array
-            clipped = np.clip(wide, wide.dtype.type(low), wide.dtype.type(high))
-            return np.where(np.isnan(wide), wide.dtype.type(0), clipped).astype(dtype)[()]
+            clipped = np.minimum(np.maximum(wide, _constant(wide, low)), _constant(wide, high))
+            return where(np.isnan(wide), _constant(wide, 0), clipped).astype(dtype)[()]
         return array.astype(dtype)[()]
 
 
@@ -44,6 +44,34 @@ def _is_float(x: Any) -> bool:
     return bool(np.asarray(x).dtype.kind == "f")
 
 
+# --------------------------------------------------------------------------------- choices
+
+_BITS: dict[int, Any] = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32)}
+# Below this NumPy's own function costs less than the calls of ours.
+_FEW = 1024
+
+
+def where(test: Any, accept: Any, reject: Any) -> Any:
+    """`np.where`, but without its branch for each element, which makes it slow.
+
+    Both values have one dtype. They are chosen from by their bits.
+    """
+    dtype = getattr(accept, "dtype", None)
+    bits = _BITS.get(dtype.itemsize) if dtype is not None and dtype.names is None else None
+    few = max(np.size(test), np.size(accept), np.size(reject)) < _FEW
+    if few or bits is None or dtype != getattr(reject, "dtype", None):
+        return np.where(test, accept, reject)[()]
+    if dtype == np.bool_:
+        return (accept & test) | (reject & ~test)
+    chosen, other = accept.view(bits), reject.view(bits)
+    flags = np.asarray(test).view(np.int8)
+    if np.ndim(other) == 0 and other == 0:
+        return (chosen & (-flags).astype(bits)).view(dtype)
+    if np.ndim(chosen) == 0 and chosen == 0:
+        return (other & (flags - np.int8(1)).astype(bits)).view(dtype)
+    return ((chosen ^ other) & (-flags).astype(bits) ^ other).view(dtype)
+
+
 # -------------------------------------------------------------------------------- operators
 
 
@@ -51,13 +79,16 @@ def floor_div(a: Any, b: Any) -> Any:
     """Python's `//`; an integer divided by zero stays what it is."""
     if _is_float(a):
         return np.floor(a / b)
-    return np.where(b == 0, a, np.floor_divide(a, b))[()]
+    return where(b == 0, a, np.floor_divide(a, b))
 
 
 def floor_mod(a: Any, b: Any) -> Any:
     """Python's `%`; an integer modulo zero is zero."""
     if _is_float(a):
         return a - b * np.floor(a / b)
+    if np.ndim(b) == 0 and b != 0:
+        # NumPy divides by one number faster than it takes remainders.
+        return a - np.floor_divide(a, b) * b
     return np.remainder(a, b)
 
 
@@ -65,16 +96,16 @@ def trunc_div(a: Any, b: Any) -> Any:
     """WGSL's integer `/`, which rounds toward zero; by zero it gives the dividend."""
     quotient = np.floor_divide(a, b)
     inexact = (a - quotient * b != 0) & ((a < 0) != (b < 0))
-    return np.where(b == 0, a, quotient + inexact.astype(quotient.dtype))[()]
+    return where(b == 0, a, quotient + inexact.astype(quotient.dtype))
 
 
 def trunc_rem(a: Any, b: Any) -> Any:
     """WGSL's `%`, which has the dividend's sign; by zero an integer one is zero."""
     if _is_float(a):
         return a - b * np.trunc(a / b)
-    remainder = np.remainder(a, b)
+    remainder = floor_mod(a, b)
     opposite = (remainder != 0) & ((a < 0) != (b < 0))
-    return np.where(opposite, remainder - b, remainder)[()]
+    return where(opposite, remainder - b, remainder)
 
 
 def power(x: Any, y: Any) -> Any:
@@ -105,12 +136,17 @@ def shift_right(x: Any, count: Any) -> Any:
 
 def minimum(a: Any, b: Any) -> Any:
     """Python's `min(a, b)`: the first unless the second is smaller, so nan in the first stays."""
-    return np.where(b < a, b, a)[()] if _is_float(a) else np.minimum(a, b)
+    return np.minimum(a, b) if _is_plain(b) else where(b < a, b, a)
 
 
 def maximum(a: Any, b: Any) -> Any:
     """Python's `max(a, b)`: the first unless the second is larger."""
-    return np.where(b > a, b, a)[()] if _is_float(a) else np.maximum(a, b)
+    return np.maximum(a, b) if _is_plain(b) else where(b > a, b, a)
+
+
+def _is_plain(b: Any) -> bool:
+    """Whether NumPy's and Python's order agree on `b`: no nan, and no zero to tell from -0."""
+    return not _is_float(b) or (np.ndim(b) == 0 and b == b and b != 0)
 
 
 def clamp(x: Any, low: Any, high: Any) -> Any:
@@ -126,7 +162,7 @@ def sign(x: Any) -> Any:
 
 def select(reject: Any, accept: Any, condition: Any) -> Any:
     """`accept` where the condition holds, else `reject`."""
-    return np.where(condition, accept, reject)[()]
+    return where(condition, accept, reject)
 
 
 # ----------------------------------------------------------------------------------- floats
@@ -145,11 +181,6 @@ def saturate(x: Any) -> Any:
 def inverse_sqrt(x: Any) -> Any:
     """`1 / sqrt(x)`."""
     return _constant(x, 1) / np.sqrt(x)
-
-
-def hypot(x: Any, y: Any) -> Any:
-    """`sqrt(x*x + y*y)` without overflow."""
-    return np.hypot(x, y)
 
 
 def fma(a: Any, b: Any, c: Any) -> Any:
@@ -176,11 +207,6 @@ def smoothstep(low: Any, high: Any, x: Any) -> Any:
 def quantize_to_f16(x: Any) -> Any:
     """Round to the nearest float16; too large gives inf."""
     return np.asarray(x).astype(np.float16).astype(np.float32)[()]
-
-
-def ldexp(x: Any, exponent: Any) -> Any:
-    """`x * 2 ** exponent`."""
-    return np.ldexp(x, exponent)
 
 
 # erfc(z) = t * exp(-z*z + p(t)) with t = 2 / (2 + z), z >= 0.4: within 2e-9 of the value.

@@ -267,7 +267,8 @@ class _Invocation:
             case ir.Construct():
                 return self.construct(node)
             case ir.Convert(operand=operand, type=type_):
-                return self.each(lambda v: convert(v, ir.type_of(operand), type_), self.value(operand))
+                source = ir.type_of(operand)
+                return self.each(lambda v: convert(v, source, type_), self.value(operand))
             case ir.Bitcast(operand=operand, type=type_):
                 bits = to_numpy_value(self.value(operand), ir.type_of(operand))
                 scalar = scalar_of(type_)

@@ -37,6 +37,7 @@ from pywgsl.ir import BinaryOp, UnaryOp, type_of
 from pywgsl.types import (
     BOOL,
     F16,
+    I32,
     U32,
     FixedArray,
     Matrix,
@@ -69,14 +70,11 @@ _FUNCTIONS: dict[BinaryOp, str] = {
 # What these functions are for integers where the right side is a literal that is no special case.
 _SIMPLE_INTEGER: dict[BinaryOp, tuple[str, int]] = {
     BinaryOp.FLOOR_DIV: ("//", PRODUCT),
-    BinaryOp.FLOOR_MOD: ("%", PRODUCT),
     BinaryOp.SHL: ("<<", SHIFT),
     BinaryOp.SHR: (">>", SHIFT),
 }
-_SIMPLE_UNSIGNED = _SIMPLE_INTEGER | {
-    BinaryOp.TRUNC_DIV: ("//", PRODUCT),
-    BinaryOp.TRUNC_REM: ("%", PRODUCT),
-}
+_SIMPLE_UNSIGNED = _SIMPLE_INTEGER | {BinaryOp.TRUNC_DIV: ("//", PRODUCT)}
+_SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
 _PREFIX: dict[UnaryOp, str] = {UnaryOp.NEG: "-", UnaryOp.NOT: "~", UnaryOp.BIT_NOT: "~"}
 _AXIS_NAMES = "xyz"
 
@@ -203,10 +201,16 @@ class Expressions(PlaceReader):
         infix = _INFIX.get(node.op)
         if infix is None:
             infix = _simple_infix(node)
+            if infix is not None and node.op in _SHIFTS:
+                # Beside a u32 NumPy would widen an i32.
+                right = self._literal(int(right.plain), type_of(node.left))
         if infix is not None:
             return _infix(left, *infix, right)
         if node.op is BinaryOp.POW:
             return _power(node, left, right)
+        if _is_masking(node):
+            mask = self._literal(int(right.plain) - 1, type_of(node.right))
+            return _infix(left, "&", BIT_AND, mask)
         return _call(_FUNCTIONS[node.op], left, right)
 
     def _logical(self, node: ir.Binary) -> Value:
@@ -247,7 +251,7 @@ class Expressions(PlaceReader):
             return Value(text, CONDITIONAL, axes, accept.spread and reject.spread, view=view)
         types = tuple(map(type_of, (node.condition, node.accept, node.reject)))
         parts = self._aligned((condition, accept, reject), types)
-        return _call("np.where", *parts)
+        return _call("numerics.where", *parts)
 
     def _aligned(self, values: tuple[Value, ...], types: tuple[Type, ...]) -> tuple[Value, ...]:
         """Give scalars beside vectors or matrices axes for the components."""
@@ -408,12 +412,21 @@ def _matrix_product(left: Type, right: Type) -> str | None:
 
 def _simple_infix(node: ir.Binary) -> tuple[str, int] | None:
     """The operator of Python for integers beside a literal, where it needs no care."""
-    scalar = scalar_of(node.type)
-    if not isinstance(node.right, ir.Literal) or scalar is None or not scalar.is_integer:
+    scalar = scalar_of(type_of(node.left))
+    if not isinstance(node.right, ir.Literal) or scalar not in (I32, U32):
         return None
-    if node.right.type is not scalar or not 0 < node.right.value < 2**31:
+    largest = 31 if node.op in _SHIFTS else 2**31 - 1
+    if not 0 < node.right.value <= largest:
         return None
     return (_SIMPLE_UNSIGNED if scalar is U32 else _SIMPLE_INTEGER).get(node.op)
+
+
+def _is_masking(node: ir.Binary) -> bool:
+    """Whether this is a remainder by a power of two: the low bits, which is much faster."""
+    by = node.right.value if isinstance(node.right, ir.Literal) else 0
+    if not isinstance(by, int) or by <= 0 or by & (by - 1) or node.type not in (I32, U32):
+        return False
+    return node.op is BinaryOp.FLOOR_MOD or (node.op is BinaryOp.TRUNC_REM and node.type is U32)
 
 
 def _power(node: ir.Binary, left: Value, right: Value) -> Value:

@@ -210,16 +210,24 @@ class Statements(Loops):
         done = ends
         if ends:
             orelse += following
+        axes = mask.axes | test.axes
+        if ends and self._is_silent(body):
+            gone = exits_of(body)
+            return gone | self._arm(mask, test.text, orelse, axes, not swapped, gone), True
         text = test.text
         if orelse or swapped:
             text = self.names.new("test")
             self.out.line(f"{text} = {test.text}")
-        axes = mask.axes | test.axes
         left = self._arm(mask, text, body, axes, swapped, _NONE)
         if orelse:
             gone = exits_of(body) if ends else _NONE
             left |= self._arm(mask, text, orelse, axes, not swapped, gone)
         return left, done
+
+    def _is_silent(self, body: ir.Block) -> bool:
+        """Whether a block does nothing but return, and nothing need know for which lanes."""
+        returns = isinstance(body[0], ir.Return) and body[0].value is None
+        return returns and not self.live and not self.loops
 
     def _arm(
         self,

@@ -43,7 +43,8 @@ def to_numpy(module: ir.Module) -> str:
     params = ", ".join(["ids", *(value.text for value in scope.globals.values())])
     lines = [*_structs(scope), "", "", f"def {name}({params}):"]
     lines += [f'    """{line}"""' for line in module.doc.strip().splitlines()[:1]]
-    lines += [] if module.span is NOWHERE else [f"    # {module.span.location()}"]
+    if module.span is not NOWHERE:
+        lines.append(f"    # {module.span.source.name}:{module.span.line}")
     for helper in reversed(helpers):
         lines += [*([""] if lines[-1] else []), *helper, ""]
     text = "\n".join([*lines, *body, ""])

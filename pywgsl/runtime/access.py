@@ -13,6 +13,8 @@ from numpy.lib.stride_tricks import as_strided
 
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
 
+_ONE_BY_ONE = (1,)
+
 Mask: TypeAlias = Any
 Shape: TypeAlias = tuple[int, ...]
 Index: TypeAlias = Any
@@ -138,6 +140,10 @@ def store(array: Any, indices: tuple[Index, ...], value: Any, mask: Mask = True)
 
 def _view(array: Any, indices: tuple[Index, ...]) -> Any:
     """The elements, as a view if some index is even; None if one is out of range."""
+    index = indices[0]
+    if len(indices) == 1 and type(index) is Affine and index.steps == _ONE_BY_ONE:
+        first, end = index.start, index.high + 1
+        return array[first:end] if first >= 0 and end <= array.shape[0] else None
     offset = 0
     strides: list[int] = []
     counts: Shape = ()
@@ -163,8 +169,8 @@ def _view(array: Any, indices: tuple[Index, ...]) -> Any:
     strides = strides[skip:] + list(array.strides[inner:])
     if array.flags.c_contiguous:
         return np.ndarray(shape, array.dtype, array, offset, strides)
-    first = tuple(slice(i.start if type(i) is Affine else i, None) for i in indices)
-    return as_strided(array[first], shape, strides)
+    corner = tuple(slice(i.start if type(i) is Affine else i, None) for i in indices)
+    return as_strided(array[corner], shape, strides)
 
 
 def _counts(indices: tuple[Index, ...]) -> Shape | None:

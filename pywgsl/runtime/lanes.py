@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pywgsl import numerics
 from pywgsl.runtime.access import Affine, Mask, Shape, expanded
 
 
@@ -56,7 +57,7 @@ class Ids:
 
     def local(self, axis: int) -> Any:
         """The position in the workgroup along an axis."""
-        return self._global[axis].lanes % np.int32(self.workgroup_size[axis])
+        return numerics.floor_mod(self._global[axis].lanes, np.int32(self.workgroup_size[axis]))
 
     def workgroup(self, axis: int) -> Any:
         """Which workgroup it is along an axis."""
@@ -123,7 +124,7 @@ def merge(mask: Mask, new: Any, old: Any, depth: int = 0) -> Any:
         return new
     if mask is False:
         return old
-    return np.where(expanded(mask, depth), new, old)
+    return numerics.where(expanded(mask, depth), new, old)
 
 
 # ---------------------------------------------------------------------------------- loops
@@ -186,7 +187,9 @@ def pick(value: Any, depth: int, *indices: Any) -> Any:
     if valid is False:
         return np.zeros_like(value[key])[()]
     part = value[key]
-    return part if valid is True else np.where(expanded(valid, depth - len(indices)), part, 0)
+    if valid is True:
+        return part
+    return numerics.where(expanded(valid, depth - len(indices)), part, part.dtype.type(0))
 
 
 def put(value: Any, depth: int, indices: tuple[Any, ...], new: Any, mask: Mask = True) -> None:
