@@ -25,6 +25,7 @@ from pywgsl.ops.reductions import (
     part_count,
     partials_of,
     reduction_scale,
+    strided_sum,
     total,
 )
 
@@ -137,9 +138,7 @@ def partial_counts(target: Array[i32], counts: Array[i32], ignore_index: i32) ->
 @pw.kernel(workgroup_size=1)
 def counted_mean(partials: Array[f32], counts: Array[i32], output: Array[f32]) -> None:
     """`output[0] = Σ partials / Σ counts`, nan of nothing. One invocation."""
-    total = 0.0
-    for p in range(partials.size):
-        total += partials[p]
+    total = strided_sum(partials, 0, 1)
     count = 0
     for p in range(counts.size):
         count += counts[p]

@@ -9,7 +9,7 @@ not f32 and contiguous, or do not fit each other.
 import pywgsl as pw
 from pywgsl import Array, f32, i32
 from pywgsl.ops.arrays import A, Arrays, as_list, flat, in_place, result, update
-from pywgsl.ops.reductions import part_count, total
+from pywgsl.ops.reductions import part_count, strided_sum, total
 
 # ----------------------------------------------------------------------------------- kernels
 
@@ -78,10 +78,7 @@ def partial_squares(grad: Array[f32], partials: Array[f32], first: i32, count: i
     RUMUS.
     """
     p = pw.global_id.x
-    total = 0.0
-    for i in range(p, grad.size, count):
-        total += grad[i] * grad[i]
-    partials[first + p] = total
+    partials[first + p] = strided_sum(grad, p, count, True)
 
 
 @pw.kernel(workgroup_size=1)

@@ -8,7 +8,7 @@ import math
 from typing import Literal
 
 import pywgsl as pw
-from pywgsl import Array, f32
+from pywgsl import Array, Const, f32, i32
 from pywgsl.ops.arrays import A, AnyArray, expect_shape, flat, result
 
 #: How many invocations share the first stage of a sum.
@@ -18,6 +18,24 @@ PARTS = 1024
 Reduction = Literal["mean", "sum", "none"]
 
 
+# So many elements are summed before they join the sum of those before them, in which the
+# rounding errors would otherwise grow with the number of elements.
+_BLOCK = 64
+
+
+@pw.function
+def strided_sum(x: Array[f32], first: i32, step: i32, squared: Const[bool] = False) -> f32:
+    """The sum of x[first], x[first + step], …, or of their squares, in blocks."""
+    total = 0.0
+    for start in range(first, x.size, step * _BLOCK):
+        part = 0.0
+        for i in range(start, start + min(step * _BLOCK, x.size - start), step):
+            value = x[i]
+            part += value * value if squared else value
+        total += part
+    return total
+
+
 @pw.kernel
 def partial_sums(x: Array[f32], partials: Array[f32]) -> None:
     """`partials[p] = Σ_k x[p + k P]` for each p < P, the length of `partials`.
@@ -25,19 +43,13 @@ def partial_sums(x: Array[f32], partials: Array[f32]) -> None:
     Shapes: x [n], partials [P]. Launch over P. O(n) in all.
     """
     p = pw.global_id.x
-    total = 0.0
-    for i in range(p, x.size, partials.size):
-        total += x[i]
-    partials[p] = total
+    partials[p] = strided_sum(x, p, partials.size)
 
 
 @pw.kernel(workgroup_size=1)
 def scaled_total(partials: Array[f32], output: Array[f32], scale: f32 = 1.0) -> None:
     """`output[0] = scale Σ partials`. Shapes: partials [P], output [1]. One invocation, O(P)."""
-    total = 0.0
-    for p in range(partials.size):
-        total += partials[p]
-    output[0] = scale * total
+    output[0] = scale * strided_sum(partials, 0, 1)
 
 
 def part_count(size: int) -> int:

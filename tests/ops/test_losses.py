@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pywgsl as pw
 from pywgsl import ops
 
 Recorded = Mapping[str, np.ndarray[Any, Any]]
@@ -76,6 +77,12 @@ def test_the_gradient_of_a_mean_is_any_one_number(put: Any, close: Any) -> None:
     host = np.float32([1.0, 3.0])
     slope = ops.mse_loss_backward(host[:1].sum(), host, np.zeros_like(host))
     np.testing.assert_array_equal(slope, host)
+
+
+@pytest.mark.gpu
+def test_rounding_errors_do_not_grow_with_the_number() -> None:
+    ones = pw.device("gpu").full(20_000_000, 1.0)
+    assert float(ops.mse_loss(ones, ops.neg(ones))) == pytest.approx(4.0, rel=3e-7)
 
 
 def test_out_takes_the_results(put: Any, close: Any) -> None:
