@@ -22,6 +22,7 @@ from build import (
     uniform,
 )
 from execute import run
+from validators import Validator
 
 from pywgsl import ir
 from pywgsl.builtins import BUILTINS, EXACT, Builtin
@@ -499,6 +500,16 @@ def test_a_name_changes_only_where_it_must() -> None:
         assert f"    {line}\n" in wgsl.text
 
 
+def test_subgroups_are_enabled_where_that_is_wanted(
+    compilers: list[Validator],
+) -> None:
+    lane = ir.Convert(id_(0, Id.SUBGROUP_INVOCATION), F32)
+    texts = {target: to_wgsl(each(lane, OUT), target=target).text for target in ("wgpu", "web")}
+    assert texts["web"] == f"enable subgroups;\n\n{texts['wgpu']}"
+    for compiler in compilers:
+        assert not compiler.errors(texts["wgpu" if compiler.name == "naga" else "web"])
+
+
 # --------------------------------------------------------------------------- deep and wide
 
 
@@ -531,11 +542,25 @@ def test_deep_indices_calls_and_conditions(accepted: Callable[[str], None]) -> N
     accepted(to_wgsl(module(*body, reads=[A], writes=[out])).text)
 
 
+@pytest.mark.gpu
 def test_many_branches(accepted: Callable[[str], None]) -> None:
-    chain: ir.Block = ()
+    out = buffer("out", I32)
+    chain: ir.Block = (ir.Assign(at(out, I), literal(-1)),)
+    for n in reversed(range(300)):
+        store = ir.Assign(at(out, I), add(at(out, I), literal(n)))
+        chain = (ir.If(binary(I, "==", literal(n)), (store,), chain),)
+    made = module(ir.Let("i", id_()), *chain, writes=[out])
+    accepted(to_wgsl(made).text)
+    got = run(made, {"out": np.zeros(310, np.int32)}, (310, 1, 1))["out"]
+    np.testing.assert_array_equal(got, [*range(300), *[-1] * 10])
+
+
+def test_a_long_chain_that_always_returns(accepted: Callable[[str], None]) -> None:
+    chain: ir.Block = (ir.Return(literal(0.0)),)
     for n in range(120):
-        chain = (ir.If(binary(I, "==", literal(n)), (ir.Assign(at(OUT, I), literal(1.0)),), chain),)
-    accepted(to_wgsl(module(ir.Let("i", id_()), *chain, writes=[OUT])).text)
+        chain = (ir.If(binary(local("k"), "==", literal(n)), (ir.Return(literal(1.0)),), chain),)
+    pick = function("pick", {"k": I32}, F32, *chain)
+    accepted(to_wgsl(each(ir.Invoke("pick", (I,), F32), OUT, functions=[pick])).text)
 
 
 def test_nested_blocks(accepted: Callable[[str], None]) -> None:

@@ -11,7 +11,7 @@ from pywgsl.analysis.uses import ModuleUses, module_uses
 from pywgsl.codegen.layout import Grid, UniformLayout, stored
 from pywgsl.codegen.scope import FunctionScope, ModuleScope
 from pywgsl.codegen.wgsl_entry import Head, id_name, workgroup_size
-from pywgsl.codegen.wgsl_statements import Statements
+from pywgsl.codegen.wgsl_statements import MAX_CHAIN, Statements, chain_length
 from pywgsl.codegen.writer import Writer
 from pywgsl.source import NOWHERE, Span
 from pywgsl.types import F16, FixedArray, RuntimeArray, Struct, Type, scalar_of
@@ -68,20 +68,23 @@ def to_wgsl(module: ir.Module, *, grid: Grid = Grid.PLAIN, target: str = "portab
     clash = scope.prelude.called() & scope.declared()
     if clash:
         scope, out = _emit(module, grid, uses, clash)
-    f16 = any(_has_f16(type_) for type_ in _types(scope, uses))
+    features = _features(scope, uses)
     head = Writer()
-    if f16:
-        head.line("enable f16;")
+    for feature in features:
+        # Naga has subgroups without the directive, and refuses it; Tint insists on it.
+        if feature != "subgroups" or target == "web":
+            head.line(f"enable {feature.removeprefix('shader-')};")
+    if head.lines:
         head.line("")
     head.extend(out)
     return Wgsl(
         text="\n".join(head.lines) + "\n",
         entry_point=scope.entry_point,
         lines=tuple(head.spans),
-        bindings=tuple(Binding(b.name, n, b.access) for n, b in enumerate(module.buffers)),
+        bindings=tuple(Binding(b.name, n, _access(scope, b)) for n, b in enumerate(module.buffers)),
         uniform_binding=len(module.buffers) if scope.layout.fields else None,
         uniforms=scope.layout,
-        features=("shader-f16",) if f16 else (),
+        features=features,
         prints=tuple(node.span for used in uses.all() for node in used.prints),
     )
 
@@ -136,14 +139,18 @@ def _bindings(scope: ModuleScope, out: Writer) -> None:
     buffers = scope.module.buffers
     for number, buffer in enumerate(buffers):
         name, type_ = scope.globals[buffer.name], scope.spell_global(buffer.name, buffer.type)
-        access = ir.Access.READ_WRITE if buffer.name in scope.atomics else buffer.access
-        declaration = f"var<storage, {access.value}> {name}: {type_};"
+        declaration = f"var<storage, {_access(scope, buffer).value}> {name}: {type_};"
         out.line(f"@group(0) @binding({number}) {declaration}", buffer.span)
     if scope.layout.fields:
         declaration = f"var<uniform> {scope.uniforms}: {scope.uniforms_type};"
         out.line(f"@group(0) @binding({len(buffers)}) {declaration}")
     if buffers or scope.layout.fields:
         out.line("")
+
+
+def _access(scope: ModuleScope, buffer: ir.Buffer) -> ir.Access:
+    """Atomics want to write, even one that only loads."""
+    return ir.Access.READ_WRITE if buffer.name in scope.atomics else buffer.access
 
 
 def _variables(scope: ModuleScope, out: Writer) -> None:
@@ -207,10 +214,24 @@ def _returns(body: ir.Block) -> bool:
     match body[-1] if body else None:
         case ir.Return():
             return True
-        case ir.If(body=accept, orelse=reject):
+        case ir.If(body=accept, orelse=reject) as node if chain_length(node) <= MAX_CHAIN:
             return _returns(accept) and _returns(reject)
         case _:
             return False
+
+
+def _features(scope: ModuleScope, uses: ModuleUses) -> tuple[str, ...]:
+    found: list[str] = []
+    if any(_has_f16(type_) for type_ in _types(scope, uses)):
+        found.append("shader-f16")
+    subgroup = (ir.Id.SUBGROUP_SIZE, ir.Id.SUBGROUP_INVOCATION)
+    if any(
+        any(name.startswith("subgroup_") for name in used.builtins)
+        or any(id_ in subgroup for id_, _ in used.ids)
+        for used in uses.all()
+    ):
+        found.append("subgroups")
+    return tuple(found)
 
 
 def _types(scope: ModuleScope, uses: ModuleUses) -> set[Type]:

@@ -19,15 +19,12 @@ from pywgsl.ir import BinaryOp, UnaryOp, type_of
 from pywgsl.source import Span
 from pywgsl.types import BOOL, I32, U32, RuntimeArray
 
-_COMPOUND = {
-    BinaryOp.ADD,
-    BinaryOp.SUB,
-    BinaryOp.MUL,
-    BinaryOp.DIV,
-    BinaryOp.BIT_AND,
-    BinaryOp.BIT_OR,
-    BinaryOp.BIT_XOR,
-}
+# WGSL has these only for two operands of one type.
+_BITWISE = {BinaryOp.BIT_AND, BinaryOp.BIT_OR, BinaryOp.BIT_XOR}
+_COMPOUND = {BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL, BinaryOp.DIV, *_BITWISE}
+
+#: Branches of one `if`; Tint takes 127, less what is around them.
+MAX_CHAIN = 50
 
 # Operators of a loop's bound that are written in its condition, not before the loop.
 _CHEAP = 2
@@ -229,9 +226,22 @@ class Statements:
         if not body:
             condition = ir.Unary(UnaryOp.NOT, condition, BOOL, span=condition.span)
             body, orelse = orelse, ()
-        self._out.open(f"if ({self._text(condition, node.span)})", node.span)
+        first = self._text(condition, node.span)
+        found = self._scope.declare("found") if chain_length(node) > MAX_CHAIN else ""
+        if found:
+            self._out.line(f"var {found} = true;", node.span)
+        self._out.open(f"if ({first})", node.span)
         self._inner(body)
+        count = 1
         while orelse:
+            if found and count == MAX_CHAIN:
+                self._out.reopen("else")
+                self._out.line(f"{found} = false;")
+                self._out.close()
+                self._out.open(f"if (!{found})")
+                self._inner(orelse)
+                break
+            count += 1
             branch = orelse[0] if len(orelse) == 1 else None
             text = self._plain(branch.condition) if isinstance(branch, ir.If) else None
             if text is None or not isinstance(branch, ir.If) or not _spoken(branch.body):
@@ -428,8 +438,18 @@ class Statements:
         self._out.close()
 
 
+def chain_length(node: ir.If) -> int:
+    """Return how many branches of an if-chain have a condition."""
+    length = 1
+    while len(node.orelse) == 1 and isinstance(inner := node.orelse[0], ir.If):
+        node, length = inner, length + 1
+    return length
+
+
 def _is_compound(value: ir.Binary) -> bool:
     if value.op is BinaryOp.BIT_XOR and value.type is BOOL:
+        return False
+    if value.op in _BITWISE and value.right.type != value.type:
         return False
     return value.op in _COMPOUND and value.left.type == value.type
 
