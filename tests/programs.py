@@ -1,357 +1,224 @@
-"""Random kernels in the intermediate representation: well typed, free of races, and sure to end."""
+"""Random kernels that are also plain Python, to compare the two."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+import random
 
-import numpy as np
-from hypothesis import strategies as st
-
-from build import at, binary, buffer, function, id_, length, literal, local, module, uniform
-from pywgsl import ir
-from pywgsl.codegen.to_numpy import to_numpy
-from pywgsl.types import BOOL, F16, F32, I32, U32, FixedArray, Scalar, Type, Vector
-
-SCALARS = (I32, U32, F32, F16, BOOL)
-_NUMBERS: dict[Scalar, tuple[Any, ...]] = {
-    I32: (0, 1, 2, 3, -1, 7, 31, -5, 2**31 - 1, -(2**31)),
-    U32: (0, 1, 2, 5, 31, 33, 2**31, 2**32 - 1),
-    F32: (0.0, -0.0, 1.0, 0.5, -2.0, 3.25, 1e30, 1e-30, np.inf, np.nan),
-    F16: (0.0, 1.0, -0.5, 3.25, 60000.0, np.inf),
-    BOOL: (True, False),
-}
-_INTEGER_OPS = ("+", "-", "*", "floor /", "floor %", "trunc /", "trunc %", "&", "|", "^")
-_FLOAT_OPS = ("+", "-", "*", "/", "floor /", "floor %", "trunc %")
-_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-_UNARY: dict[Scalar, tuple[str, ...]] = {
-    I32: ("-", "~"),
-    U32: ("-", "~"),
-    F32: ("-",),
-    F16: ("-",),
-    BOOL: ("!",),
-}
-_FUNCTIONS: dict[Scalar, tuple[tuple[str, int], ...]] = {
-    I32: (("min", 2), ("max", 2), ("clamp", 3), ("sign", 1), ("count_leading_zeros", 1)),
-    U32: (("min", 2), ("max", 2), ("reverse_bits", 1), ("count_one_bits", 1)),
-    F32: (("min", 2), ("max", 2), ("floor", 1), ("fract", 1), ("sqrt", 1), ("mix", 3)),
-    F16: (("min", 2), ("sign", 1), ("round", 1), ("saturate", 1)),
-    BOOL: (),
-}
-
-INTS, FLOATS = buffer("ints", I32), buffer("floats", F32)
-TABLE = buffer("table", F32, 2)
-OUT_INTS, OUT_FLOATS = buffer("out_ints", I32, 2), buffer("out_floats", F32, 2)
-COUNT, SCALE = uniform("count", I32), uniform("scale", F32)
+_NAMES = ("p", "q", "r", "s", "t")
 
 
-@dataclass
-class _Scope:
-    """What the code that is being made may use."""
+class Program:
+    """Writes one kernel `k(a, n)` on an array of eight integers, and the helpers it calls."""
 
-    readable: list[ir.Expr]
-    assignable: list[ir.Local] = field(default_factory=list)
-    loops: int = 0
-    in_helper: bool = False
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.lines: list[str] = []
+        self.loops = 0
+        self.unrolled = 0
+        self.budget = 45
+        self.counter = 0
+        self.assigned = set[str]()
+        self.in_helper = False
 
-    def inner(self, loops: int = 0) -> _Scope:
-        return _Scope([*self.readable], [*self.assignable], self.loops + loops, self.in_helper)
+    def text(self) -> str:
+        self.lines.append("@pw.function")
+        self.lines.append("def change(a, v, w=2):")
+        self.in_helper = True
+        self.assigned = {"v", "w"}
+        self.budget = 8
+        self.block(1, 2)
+        self.line(1, f"a[{self.index()}] = {self.number(1)} % 97")
+        self.line(1, f"return {self.number(1)} % 97")
+        self.in_helper = False
+        self.lines += ["", "def k(a: Array[i32], n: i32):"]
+        self.assigned = {"n"}
+        self.budget = 45
+        for name in _NAMES[: self.random.randint(2, 5)]:
+            self.line(1, f"{name} = {self.number(1)} % 97")
+            self.assigned.add(name)
+        self.block(1, 3)
+        for position, name in enumerate(sorted(self.assigned)):
+            self.line(1, f"a[{position}] = a[{position}] * 3 % 97 + {name} % 97")
+        return "\n".join(self.lines) + "\n"
 
+    def line(self, depth: int, text: str) -> None:
+        self.lines.append("    " * depth + text)
 
-class _Maker:
-    def __init__(self, draw: Any) -> None:
-        self.draw = draw
-        self.names = 0
-        self.helpers: list[ir.Function] = []
-        self.result: Type | None = None
+    # ----------------------------------------------------------------------------- statements
 
-    def name(self, base: str) -> str:
-        self.names += 1
-        return f"{base}{self.names}"
+    def block(self, depth: int, size: int) -> None:
+        for _ in range(self.random.randint(1, size + 1)):
+            self.statement(depth)
 
-    def one_of(self, *options: Any) -> Any:
-        return self.draw(st.sampled_from(options))
+    def statement(self, depth: int) -> None:
+        self.budget -= 1
+        kinds = [self.assign, self.assign, self.augment, self.store, self.swap, self.chosen]
+        if depth < 5 and self.budget > 0:
+            kinds += [self.branch, self.branch, self.for_, self.while_, self.match, self.unroll]
+        if self.loops:
+            kinds += [self.leave]
+        self.random.choice(kinds)(depth)
 
-    def chance(self, percent: int) -> bool:
-        return bool(self.draw(st.integers(0, 99)) < percent)
+    def target(self) -> str:
+        names = sorted(self.assigned)
+        return self.random.choice([*names, *_NAMES[:3]])
 
-    # ------------------------------------------------------------------------ expressions
-
-    def expression(self, scope: _Scope, type_: Scalar, depth: int = 3) -> ir.Expr:
-        if depth == 0 or self.chance(25):
-            return self.leaf(scope, type_)
-        below = depth - 1
-        makers = [self.operator, self.operator, self.select, self.conversion, self.load]
-        if type_ is BOOL:
-            makers = [self.comparison, self.comparison, self.logical, self.operator]
-        if _FUNCTIONS[type_]:
-            makers.append(self.call)
-        return self.one_of(*makers)(scope, type_, below)  # type: ignore[no-any-return]
-
-    def leaf(self, scope: _Scope, type_: Scalar) -> ir.Expr:
-        known = [e for e in scope.readable if ir.type_of(e) is type_]
-        if known and self.chance(70):
-            return self.one_of(*known)  # type: ignore[no-any-return]
-        return literal(self.one_of(*_NUMBERS[type_]), type_)
-
-    def operator(self, scope: _Scope, type_: Scalar, depth: int) -> ir.Expr:
-        if self.chance(15):
-            op = ir.UnaryOp(self.one_of(*_UNARY[type_]))
-            return ir.Unary(op, self.expression(scope, type_, depth), type_)
-        left = self.expression(scope, type_, depth)
-        if type_.is_integer and self.chance(15):
-            count = self.expression(scope, U32, depth)
-            return binary(left, self.one_of("<<", ">>"), count, type_)
-        if type_ is not BOOL and self.chance(8):
-            exponent = literal(self.one_of(2, 3, 4), type_)
-            return binary(left, "**", exponent, type_)
-        ops = ("&", "|", "^") if type_ is BOOL else _FLOAT_OPS if type_.is_float else _INTEGER_OPS
-        return binary(left, self.one_of(*ops), self.expression(scope, type_, depth), type_)
-
-    def comparison(self, scope: _Scope, type_: Scalar, depth: int) -> ir.Expr:
-        operand = self.one_of(I32, U32, F32, F16)
-        left, right = (self.expression(scope, operand, depth) for _ in range(2))
-        return binary(left, self.one_of(*_COMPARISONS), right, type_)
-
-    def logical(self, scope: _Scope, type_: Scalar, depth: int) -> ir.Expr:
-        left, right = (self.expression(scope, type_, depth) for _ in range(2))
-        return binary(left, self.one_of("&&", "||"), right, type_)
-
-    def select(self, scope: _Scope, type_: Scalar, depth: int) -> ir.Expr:
-        condition = self.expression(scope, BOOL, depth)
-        accept, reject = (self.expression(scope, type_, depth) for _ in range(2))
-        return ir.Select(condition, accept, reject, type_)
-
-    def conversion(self, scope: _Scope, type_: Scalar, depth: int) -> ir.Expr:
-        source = self.one_of(*(s for s in SCALARS if s is not type_))
-        operand = self.expression(scope, source, depth)
-        # The bits of a nan are nobody's promise.
-        if source in (I32, U32) and type_ in (I32, U32, F32) and self.chance(20):
-            return ir.Bitcast(operand, type_)
-        return ir.Convert(operand, type_)
-
-    def load(self, scope: _Scope, type_: Scalar, depth: int) -> ir.Expr:
-        if type_ is I32:
-            return at(INTS, self.index(scope, depth))
-        if type_ is F32 and self.chance(50):
-            return at(TABLE, self.index(scope, depth), self.index(scope, depth))
-        if type_ is F32:
-            return at(FLOATS, self.index(scope, depth))
-        return self.leaf(scope, type_)
-
-    def index(self, scope: _Scope, depth: int) -> ir.Expr:
-        if self.chance(50):
-            base = self.one_of(id_(0), id_(1), local("i"), local("j"))
-            base = base if not scope.in_helper else id_(0)
-            return binary(base, self.one_of("+", "-", "*"), literal(self.one_of(0, 1, 2, 3)))
-        return self.expression(scope, I32, depth)
-
-    def call(self, scope: _Scope, type_: Scalar, depth: int) -> ir.Expr:
-        name, count = self.one_of(*_FUNCTIONS[type_])
-        args = tuple(self.expression(scope, type_, depth) for _ in range(count))
-        return ir.Call(name, args, type_)
-
-    # ------------------------------------------------------------------------- statements
-
-    def block(self, scope: _Scope, depth: int, statements: int = 4) -> ir.Block:
-        scope = scope.inner()
-        made: list[ir.Stmt] = []
-        for _ in range(self.draw(st.integers(1, statements))):
-            made += self.statement(scope, depth)
-        return tuple(made)
-
-    def statement(self, scope: _Scope, depth: int) -> list[ir.Stmt]:
-        simple = [self.let, self.var, self.assign, self.assign, self.store, self.vector]
-        nested = [self.if_, self.if_, self.for_, self.while_, self.switch, self.fixed_array]
-        exits = [self.exit_if]
-        if not scope.in_helper and depth > 1:
-            exits.append(self.invoke)
-        options = simple + exits + (nested * 2 if depth else [])
-        return self.one_of(*options)(scope, depth - 1)  # type: ignore[no-any-return]
-
-    def let(self, scope: _Scope, _: int) -> list[ir.Stmt]:
-        type_, name = self.one_of(*SCALARS), self.name("t")
-        value = self.expression(scope, type_)
-        scope.readable.append(local(name, type_))
-        return [ir.Let(name, value)]
-
-    def var(self, scope: _Scope, _: int) -> list[ir.Stmt]:
-        type_, name = self.one_of(*SCALARS), self.name("v")
-        value = self.expression(scope, type_) if self.chance(80) else None
-        scope.readable.append(local(name, type_))
-        scope.assignable.append(local(name, type_))
-        return [ir.Var(name, type_, value)]
-
-    def assign(self, scope: _Scope, _: int) -> list[ir.Stmt]:
-        if not scope.assignable:
-            return self.var(scope, 0)
-        target = self.one_of(*scope.assignable)
-        type_ = target.type
-        if isinstance(type_, Scalar):
-            return [ir.Assign(target, self.expression(scope, type_))]
-        if isinstance(type_, Vector):
-            component = ir.Swizzle(target, self.one_of(*"xyz"), type_.scalar)
-            return [ir.Assign(component, self.expression(scope, type_.scalar))]
-        assert isinstance(type_, FixedArray)
-        element = type_.element
-        assert isinstance(element, Scalar)
-        place = ir.Index(target, (self.element(scope),), element)
-        return [ir.Assign(place, self.expression(scope, element))]
-
-    def element(self, scope: _Scope) -> ir.Expr:
-        if self.chance(30):
-            return literal(self.one_of(0, 1, 2, 3))
-        return binary(self.expression(scope, I32, 1), "&", literal(self.one_of(3, 7)))
-
-    def vector(self, scope: _Scope, _: int) -> list[ir.Stmt]:
-        scalar, name = self.one_of(I32, F32), self.name("w")
-        type_ = Vector(3, scalar)
-        parts = tuple(self.expression(scope, scalar, 2) for _ in range(3))
-        known: list[ir.Expr] = [local(name, type_)]
-        known += [e for e in scope.readable if ir.type_of(e) == type_]
-        value: ir.Expr = ir.Construct(type_, parts)
-        if len(known) > 1 and self.chance(60):
-            value = binary(value, self.one_of("+", "-", "*"), self.one_of(*known[1:]), type_)
-        variable = local(name, type_)
-        scope.readable += [
-            variable,
-            *(ir.Swizzle(variable, component, scalar) for component in "xyz"),
-            ir.Index(variable, (self.element(scope),), scalar),
-        ]
-        scope.assignable.append(variable)
-        return [ir.Var(name, type_, value)]
-
-    def fixed_array(self, scope: _Scope, _: int) -> list[ir.Stmt]:
-        scalar, name = self.one_of(I32, F32), self.name("array")
-        variable = local(name, FixedArray(scalar, 4))
-        index = self.element(scope)
-        scope.assignable.append(variable)
-        scope.readable.append(ir.Index(variable, (index,), scalar))
-        return [ir.Var(name, variable.type), *self.assign(_Scope(scope.readable, [variable]), 0)]
-
-    def store(self, scope: _Scope, _: int) -> list[ir.Stmt]:
-        if scope.in_helper:
-            return self.let(scope, 0)
-        out, type_ = self.one_of((OUT_INTS, I32), (OUT_FLOATS, F32))
-        value = self.expression(scope, type_)
-        target = at(out, local("j"), local("i"))
-        return [ir.Assign(target, binary(target, "+", value) if self.chance(30) else value)]
-
-    def if_(self, scope: _Scope, depth: int) -> list[ir.Stmt]:
-        orelse = self.block(scope, depth, 2) if self.chance(50) else ()
-        condition = self.expression(scope, BOOL)
-        return [ir.If(condition, self.block(scope, depth, 3), orelse)]
-
-    def switch(self, scope: _Scope, depth: int) -> list[ir.Stmt]:
-        selector = binary(self.expression(scope, I32), "&", literal(3))
-        cases = [
-            ir.Case((0, 3), self.block(scope, depth, 2)),
-            ir.Case((1,), self.block(scope, depth, 2)),
-        ]
-        return [ir.Switch(selector, tuple(cases), self.block(scope, depth, 2))]
-
-    def for_(self, scope: _Scope, depth: int) -> list[ir.Stmt]:
-        name = self.name("k")
-        start = literal(self.one_of(0, 1, 5))
-        stop: ir.Expr = self.one_of(
-            literal(4), binary(self.expression(scope, I32, 2), "&", literal(7))
-        )
-        step: ir.Expr = literal(self.one_of(1, 1, 2, -1))
-        if self.chance(15):
-            step = binary(self.expression(scope, I32, 1), "&", literal(3))
-        inner = scope.inner(loops=1)
-        inner.readable += [local(name)] * 2
-        body = self.block(inner, depth, 3)
-        return [ir.ForRange(name, start, stop, step, body)]
-
-    def while_(self, scope: _Scope, depth: int) -> list[ir.Stmt]:
-        fuel = self.name("fuel")
-        count = local(fuel)
-        inner = scope.inner(loops=1)
-        inner.readable.append(count)
-        condition: ir.Expr = binary(count, "<", literal(4))
-        if self.chance(60):
-            condition = binary(condition, "&&", self.expression(scope, BOOL, 2))
-        burn = ir.Assign(count, binary(count, "+", literal(1)))
-        body = self.block(inner, depth, 3)
-        if self.chance(50):
-            loop = ir.While(condition, (burn, *body))
+    def assign(self, depth: int) -> None:
+        name, value = self.target(), self.number(2)
+        if self.random.random() < 0.2:
+            other = self.target()
+            self.line(depth, f"{name} = {other} = {value} % 97")
+            self.assigned.add(other)
         else:
-            break_if = self.expression(scope, BOOL, 2) if self.chance(50) else None
-            loop = ir.While(condition, body, (burn,), break_if)
-        return [ir.Var(fuel, I32, literal(0)), loop]
+            self.line(depth, f"{name} = {value} % 97")
+        self.assigned.add(name)
 
-    def exit_if(self, scope: _Scope, depth: int) -> list[ir.Stmt]:
-        value = None if self.result is None else self.expression(scope, F32)
-        exits: list[ir.Stmt] = [ir.Return(value)]
-        if scope.loops:
-            exits = [ir.Break(), ir.Break(), ir.Continue(), ir.Continue(), *exits]
-        before = self.assign(scope.inner(), 0) if self.chance(50) else []
-        return [ir.If(self.expression(scope, BOOL, 2), (*before, self.one_of(*exits)))]
+    def augment(self, depth: int) -> None:
+        if self.random.random() < 0.3:
+            self.line(depth, f"a[{self.index()}] += {self.number(1)} % 97")
+            return
+        name = self.random.choice(sorted(self.assigned))
+        op = self.random.choice(("+", "-", "^", "|", "&"))
+        self.line(depth, f"{name} {op}= {self.number(2)} % 97")
 
-    def invoke(self, scope: _Scope, depth: int) -> list[ir.Stmt]:
-        helper, name = self.name("helper"), self.name("t")
-        params = {self.name("p"): self.one_of(I32, F32) for _ in range(2)}
-        inner = _Scope([local(n, t) for n, t in params.items()], in_helper=True)
-        outer, self.result = self.result, F32
-        body = self.block(inner, depth, 3)
-        last = ir.Return(self.expression(inner, F32))
-        self.result = outer
-        self.helpers.append(function(helper, params, F32, *body, last))
-        value: ir.Expr = ir.Invoke(
-            helper, tuple(self.expression(scope, t, 2) for t in params.values()), F32
+    def store(self, depth: int) -> None:
+        self.line(depth, f"a[{self.index()}] = {self.number(2)} % 97")
+
+    def swap(self, depth: int) -> None:
+        first, second = self.target(), self.target()
+        self.line(depth, f"{first}, {second} = {self.number(1)} % 97, {self.number(1)} % 97")
+        self.assigned |= {first, second}
+
+    def chosen(self, depth: int) -> None:
+        name = self.target()
+        value = f"{self.number(1)} % 97 if {self.condition(1)} else {self.number(1)} % 97"
+        self.line(depth, f"{name} = {value}")
+        self.assigned.add(name)
+
+    def inside(self, depth: int, size: int) -> None:
+        before = set(self.assigned)
+        self.block(depth, size)
+        self.assigned = before
+
+    def branch(self, depth: int) -> None:
+        self.line(depth, f"if {self.condition(2)}:")
+        self.inside(depth + 1, 2)
+        if self.random.random() < 0.4:
+            self.line(depth, f"elif {self.condition(1)}:")
+            self.inside(depth + 1, 1)
+        if self.random.random() < 0.5:
+            self.line(depth, "else:")
+            self.inside(depth + 1, 2)
+
+    def for_(self, depth: int) -> None:
+        ranges = (
+            "range(4)",
+            "range(a[0] % 5)",
+            f"range({self.number(0)} % 6)",
+            "range(5, -2, -2)",
+            "reversed(range(5))",
+            "reversed(range(1, 8, 3))",
+            f"range(0, 9, {self.number(0)} % 3 + 1)",
         )
-        if self.chance(30):
-            test = binary(binary(value, "<", literal(1.0)), "||", self.expression(scope, BOOL, 1))
-            guarded = binary(self.expression(scope, BOOL, 1), "&&", test)
-            value = ir.Select(guarded, literal(1.0), literal(2.0), F32)
-        scope.readable.append(local(name, F32))
-        return [ir.Let(name, value)]
+        self.loop(depth, f"for {self.target_of_loop()} in {self.random.choice(ranges)}:")
 
+    def target_of_loop(self) -> str:
+        name = self.random.choice(("i", "j", *sorted(self.assigned)))
+        self.pending = name
+        return name
 
-class Kernel:
-    """A module, shown in failures as the NumPy program that it becomes."""
+    def unroll(self, depth: int) -> None:
+        if self.unrolled:
+            self.assign(depth)
+            return
+        self.unrolled += 1
+        self.loop(depth, f"for {self.target_of_loop()} in static_range({self.random.randint(0, 3)}):")
+        self.unrolled -= 1
 
-    def __init__(self, module: ir.Module) -> None:
-        self.module = module
+    def while_(self, depth: int) -> None:
+        self.counter += 1
+        name = f"count_{self.counter}"
+        self.line(depth, f"{name} = 0")
+        self.pending = ""
+        self.loop(depth, f"while {name} < 4 and {self.condition(1)}:", f"{name} += 1")
 
-    def __repr__(self) -> str:
-        lines = to_numpy(self.module).splitlines()
-        return "\n".join(["", *lines[:200]])
+    def loop(self, depth: int, head: str, first: str | None = None) -> None:
+        self.line(depth, head)
+        before = set(self.assigned)
+        if self.pending:
+            self.assigned.add(self.pending)
+        if first:
+            self.line(depth + 1, first)
+        self.loops += 1
+        self.block(depth + 1, 2)
+        self.loops -= 1
+        self.assigned = before
+        if self.random.random() < 0.3:
+            self.line(depth, "else:")
+            self.inside(depth + 1, 1)
 
+    def leave(self, depth: int) -> None:
+        word = self.random.choice(("break", "continue", "break"))
+        self.line(depth, f"if {self.condition(1)}:")
+        self.line(depth + 1, word)
 
-@st.composite
-def kernels(draw: Any, depth: int = 3) -> Kernel:
-    """Kernels over (x, y) that store to their own element of two outputs."""
-    maker = _Maker(draw)
-    i, j = local("i"), local("j")
-    known: list[ir.Expr] = [i, j, COUNT, SCALE, length(INTS), at(FLOATS, i)]
-    scope = _Scope(known)
-    body = maker.block(scope, depth, 6)
-    made = module(
-        ir.Let("i", id_(0)),
-        ir.Let("j", id_(1)),
-        *body,
-        *maker.store(scope, 0),
-        reads=[INTS, FLOATS, TABLE],
-        writes=[OUT_INTS, OUT_FLOATS],
-        uniforms=[COUNT, SCALE],
-        size=(4, 2, 1),
-        functions=maker.helpers,
-    )
-    return Kernel(made)
+    def match(self, depth: int) -> None:
+        self.line(depth, f"match {self.number(1)} % 5:")
+        self.line(depth + 1, "case 0 | 3:")
+        self.inside(depth + 2, 1)
+        if self.random.random() < 0.5:
+            self.line(depth + 1, f"case 1 if {self.condition(1)}:")
+            self.inside(depth + 2, 1)
+        self.line(depth + 1, "case 2:")
+        self.inside(depth + 2, 1)
+        if self.random.random() < 0.5:
+            self.line(depth + 1, "case _:")
+            self.inside(depth + 2, 1)
 
+    # ---------------------------------------------------------------------------- expressions
 
-def arguments(shape: tuple[int, int]) -> dict[str, Any]:
-    """Arguments for such kernels, launched over `shape` (x, y)."""
-    rng = np.random.default_rng(1)
-    x, y = shape
-    return {
-        "ints": rng.integers(-20, 20, 7, dtype=np.int32),
-        "floats": rng.normal(0, 3, 6).astype(np.float32),
-        "table": rng.normal(0, 3, (3, 5)).astype(np.float32),
-        "out_ints": np.zeros((y, x), np.int32),
-        "out_floats": np.zeros((y, x), np.float32),
-        "count": np.int32(5),
-        "scale": np.float32(0.75),
-    }
+    def index(self) -> str:
+        return self.random.choice((str(self.random.randint(0, 7)), f"{self.number(0)} % 8"))
+
+    def number(self, depth: int) -> str:
+        choices = [
+            lambda: str(self.random.randint(0, 9)),
+            lambda: self.random.choice(sorted(self.assigned)),
+            lambda: self.random.choice(sorted(self.assigned)),
+            lambda: f"a[{self.random.randint(0, 7)}]",
+        ]
+        if depth > 0:
+            choices += [
+                lambda: f"({self.number(depth - 1)} + {self.number(depth - 1)})",
+                lambda: f"({self.number(depth - 1)} - {self.number(depth - 1)})",
+                lambda: f"({self.number(depth - 1)} % 97 * ({self.number(depth - 1)} % 13))",
+                lambda: f"({self.number(depth - 1)} // ({self.number(depth - 1)} % 7 + 1))",
+                lambda: f"a[{self.index()}]",
+                lambda: f"(-{self.number(depth - 1)})",
+                lambda: f"min({self.number(depth - 1)}, {self.number(depth - 1)})",
+                lambda: (
+                    f"({self.number(depth - 1)} if {self.condition(depth - 1)}"
+                    f" else {self.number(depth - 1)})"
+                ),
+            ]
+            if not self.in_helper:
+                choices += [lambda: f"change(a, {self.number(depth - 1)} % 97)"] * 2
+                choices += [lambda: f"change(a, 3, w={self.number(depth - 1)} % 97)"]
+        return self.random.choice(choices)()
+
+    def condition(self, depth: int) -> str:
+        def compare() -> str:
+            op = self.random.choice(("<", "<=", ">", "==", "!="))
+            return f"{self.number(depth)} {op} {self.number(depth)}"
+
+        choices = [compare, compare]
+        if depth > 0:
+            choices += [
+                lambda: f"({self.condition(depth - 1)} and {self.condition(depth - 1)})",
+                lambda: f"({self.condition(depth - 1)} or {self.condition(depth - 1)})",
+                lambda: f"not ({self.condition(depth - 1)})",
+                lambda: (
+                    f"{self.number(depth - 1)} < {self.number(depth - 1)} <= {self.number(depth - 1)}"
+                ),
+            ]
+        return self.random.choice(choices)()

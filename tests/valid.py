@@ -124,7 +124,8 @@ class _Body:
                     assert a is b or part.op in (ir.BinaryOp.SHL, ir.BinaryOp.SHR), part
                 case ir.Select(accept=accept, reject=reject):
                     assert accept.type == reject.type == type_
-                    assert not any(isinstance(n, ir.Index | ir.Invoke) for n in ir.walk(part))
+                    for arm in (accept, reject):
+                        assert not any(isinstance(n, ir.Index | ir.Invoke) for n in ir.walk(arm))
                 case ir.Convert(operand=operand):
                     assert isinstance(operand.type, Scalar) == isinstance(type_, Scalar)
                 case _:

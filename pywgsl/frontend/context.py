@@ -273,8 +273,13 @@ class Context:
     # ---------------------------------------------------------------------------- statements
 
     def emit(self, statement: ir.Stmt) -> None:
-        """Append a statement to the block being written."""
-        self.out.append(statement)
+        """Append a statement to the block being written, unless it cannot be reached."""
+        if not self.has_left():
+            self.out.append(statement)
+
+    def has_left(self) -> bool:
+        """Whether control never comes to the end of the block being written."""
+        return bool(self.out) and isinstance(self.out[-1], ir.Break | ir.Continue | ir.Return)
 
     @contextmanager
     def block(self) -> Iterator[list[ir.Stmt]]:

@@ -96,6 +96,8 @@ class _Sweeper:
     def __init__(self, live: set[str], has_effect: Callable[[ir.Expr], bool]) -> None:
         self.live = live
         self.has_effect = has_effect
+        # By identity; a statement is kept with what is known of it, so that its id stays its own.
+        self.known: dict[int, tuple[ir.Stmt, set[str], bool]] = {}
 
     def block(self, body: ir.Block) -> ir.Block:
         kept: list[ir.Stmt] = []
@@ -134,13 +136,39 @@ class _Sweeper:
         if isinstance(node, ir.Assign) and isinstance(node.target, ir.Local):
             overwritten.add(node.target.name)
             overwritten -= _locals(node.value)
-            return
-        for part in ir.walk(node):
-            if isinstance(part, ir.Break | ir.Continue | ir.Return):
-                overwritten.clear()  # what follows may not run
-                return
-            if isinstance(part, ir.Local):
-                overwritten.discard(part.name)
+        elif overwritten:
+            names, leaves = self.summary(node)
+            overwritten -= overwritten if leaves else names
+
+    def summary(self, node: ir.Stmt) -> tuple[set[str], bool]:
+        """Return the locals in a statement, and whether what follows it may not run."""
+        known = self.known.get(id(node))
+        if known is None:
+            names, leaves = _own_locals(node), isinstance(node, ir.Break | ir.Continue | ir.Return)
+            for block in blocks_of(node):
+                for inner in block:
+                    more, also = self.summary(inner)
+                    names |= more
+                    leaves |= also
+            known = self.known[id(node)] = node, names, leaves
+        return known[1:]
+
+
+def _own_locals(statement: ir.Stmt) -> set[str]:
+    """Return the locals that a statement names, not counting the blocks in it."""
+    found: set[str] = set()
+    within = {id(s) for block in blocks_of(statement) for s in block}
+    pending: list[ir.Node] = [statement]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ir.Local):
+            found.add(node.name)
+        pending += (
+            child
+            for child in ir.children(node)
+            if id(child) not in within and not isinstance(child, ir.Case)
+        )
+    return found
 
 
 # ------------------------------------------------------------------------------- declarations
@@ -215,21 +243,8 @@ class _Placer:
         """Return the locals that a statement names itself, and those of each of its blocks."""
         found = self.known.get(id(statement))
         if found is None:
-            blocks = blocks_of(statement)
-            inside = [self.all_mentions(block) for block in blocks]
-            own: set[str] = set()
-            pending: list[ir.Node] = [statement]
-            within = {id(s) for block in blocks for s in block}
-            while pending:
-                node = pending.pop()
-                if isinstance(node, ir.Local):
-                    own.add(node.name)
-                pending += (
-                    child
-                    for child in ir.children(node)
-                    if id(child) not in within and not isinstance(child, ir.Case)
-                )
-            found = self.known[id(statement)] = own, inside
+            inside = [self.all_mentions(block) for block in blocks_of(statement)]
+            found = self.known[id(statement)] = _own_locals(statement), inside
         return found
 
     def all_mentions(self, block: ir.Block) -> set[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pywgsl import ir
+from pywgsl.frontend import fold
 from pywgsl.frontend.context import Context
-from pywgsl.frontend.convert import coerce
 from pywgsl.frontend.operators import negated
+from pywgsl.types import Scalar, Type
 
 
 def hand_over(ctx: Context, new: ir.Expr, write: Callable[[ir.Expr], None]) -> None:
@@ -39,7 +40,7 @@ def hand_over(ctx: Context, new: ir.Expr, write: Callable[[ir.Expr], None]) -> N
                     redirect(last)
                 else:
                     assert isinstance(last, ir.Assign)
-                    hand_over(ctx, coerce(ctx, last.value, type_), write)
+                    hand_over(ctx, _converted(last.value, type_), write)
             arms.append(tuple(out))
         body, orelse = arms
         if body:
@@ -48,6 +49,15 @@ def hand_over(ctx: Context, new: ir.Expr, write: Callable[[ir.Expr], None]) -> N
             ctx.emit(ir.If(negated(choice.condition), orelse, span=choice.span))
 
     redirect(choice)
+
+
+def _converted(value: ir.Expr, type_: Type) -> ir.Expr:
+    """Return an arm's value as the conversion of the whole conditional expression has it."""
+    if value.type == type_:
+        return value
+    if isinstance(value, ir.Literal) and isinstance(type_, Scalar):
+        return fold.convert(value, type_)
+    return ir.Convert(value, type_, span=value.span)
 
 
 def take_result(ctx: Context, new: ir.Expr) -> ir.Expr:

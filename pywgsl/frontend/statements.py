@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 from pywgsl import ir, syntax
 from pywgsl.errors import Label
@@ -42,7 +43,7 @@ from pywgsl.types import (
 def block(ctx: Context, statements: syntax.Block) -> None:
     """Check statements, going on after a mistake; what cannot be reached is left out."""
     for node in statements:
-        if node not in ctx.scope.reached:
+        if node not in ctx.scope.reached or ctx.has_left():
             break
         try:
             statement(ctx, node)
@@ -184,7 +185,7 @@ def _note_captures(ctx: Context, nodes: Iterable[syntax.Expr]) -> None:
     """Note which globals a decision depended on that was made before the check."""
     with ctx.block():
         for node in nodes:
-            value(ctx, node)
+            ctx.attempt(partial(value, ctx, node))
 
 
 def _match(ctx: Context, node: syntax.Match) -> None:
