@@ -7,6 +7,8 @@ their subject: those that come from a collection of shaders keep the name they h
 some of which have names that mean something else in PyTorch, are in `fann`.
 """
 
+from typing import TYPE_CHECKING
+
 from pywgsl.ops import fann
 from pywgsl.ops.activations import (
     elu,
@@ -37,7 +39,7 @@ from pywgsl.ops.gradients import (
     fill_,
     scale_,
 )
-from pywgsl.ops.linear import linear, linear_backward, matmul
+from pywgsl.ops.linear import linear_backward, matmul
 from pywgsl.ops.losses import (
     binary_cross_entropy,
     binary_cross_entropy_backward,
@@ -45,6 +47,12 @@ from pywgsl.ops.losses import (
     mse_loss_backward,
 )
 from pywgsl.ops.optimizers import adam_step, adamw_step, rmsprop_step, rprop_step, sgd_step
+
+# Each of these is a module that can be called as the function in it that has its name.
+if TYPE_CHECKING:
+    from pywgsl.ops.linear import linear
+else:
+    from pywgsl.ops import linear
 
 __all__ = [
     "abs",

@@ -15,6 +15,7 @@ import numpy as np
 import pywgsl as pw
 from pywgsl import Array, Array2D, Array3D, Const, f32
 from pywgsl.ops.arrays import A, AnyArray, expect_shape, operands, outs, result
+from pywgsl.ops.modules import make_callable
 
 # ----------------------------------------------------------------------------------- kernels
 
@@ -256,3 +257,6 @@ def _common_lead(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 def _pages(array: AnyArray, shape: tuple[int, ...]) -> AnyArray:
     """Return a contiguous array as a batch of matrices, given its shape as matrices."""
     return array.reshape(math.prod(shape[:-2]), *shape[-2:])
+
+
+make_callable(__name__)

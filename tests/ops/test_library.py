@@ -8,6 +8,7 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pywgsl as pw
@@ -41,3 +42,11 @@ def test_functions_are_documented(name: str) -> None:
     assert inspect.getdoc(value)
     if inspect.isfunction(value):
         assert value.__name__ == name
+
+
+def test_a_module_named_like_its_function_is_both() -> None:
+    module = importlib.import_module("pywgsl.ops.linear")
+    assert module is ops.linear
+    x, weight = np.ones((2, 3), np.float32), np.ones((4, 3), np.float32)
+    np.testing.assert_array_equal(ops.linear(x, weight), np.full((2, 4), 3, np.float32))
+    assert module.weight_gradient.name == "weight_gradient"
