@@ -387,6 +387,8 @@ def _deepened(value: Value, depth: int) -> Value:
 
 def _even(node: ir.Binary, left: Value, right: Value) -> Value | None:
     """Return an `Affine` if the operator makes one of its operands."""
+    if not isinstance(node.type, Scalar):
+        return None
     first, second = left.plain or left.at(PRODUCT), right.plain or right.at(UNARY)
     axes = left.axes | right.axes
     uniform = left.axes == UNIFORM or right.axes == UNIFORM
