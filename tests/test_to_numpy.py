@@ -19,7 +19,7 @@ from pywgsl import Array, Array2D, Array3D, f32, i32, ir, numerics
 from pywgsl.codegen.to_numpy import to_numpy
 from pywgsl.runtime import numpy_program
 from pywgsl.runtime.numpy_program import NumpyProgram
-from pywgsl.types import BOOL, F32, I32, Field, Struct, Vector
+from pywgsl.types import BOOL, F32, I32, Field, FixedArray, Struct, Vector
 
 
 def same_bits(a: Any, b: Any) -> bool:
@@ -194,6 +194,37 @@ class TestMemory:
 
         agree(module_of(copied), (6, 1, 1), {"out": np.zeros((6, 4), np.int32)})
 
+    def test_a_vector_of_one_loaded_number_stays(self) -> None:
+        @pw.kernel
+        def spread(a: Array[f32]):
+            i = pw.global_id.x
+            v = pw.vec2f(a[i])
+            a[i] = 5.0
+            a[i] = a[i] + v.y
+
+        agree(module_of(spread), (4, 1, 1), {"a": np.arange(4, dtype=np.float32)})
+
+    def test_an_array_of_structs_with_an_index_for_each_lane(self) -> None:
+        pair = Struct("Pair", (Field("a", I32), Field("b", Vector(2, F32))))
+        pairs, out = local("pairs", FixedArray(pair, 3)), buffer("out", F32)
+        chosen = local("chosen", pair)
+
+        def element(index: ir.Expr) -> ir.Index:
+            return ir.Index(pairs, (index,), pair)
+
+        y = ir.Swizzle(ir.Member(element(id_()), "b", Vector(2, F32)), "y", F32)
+        kernel = module(
+            ir.Var("pairs", pairs.type),
+            ir.Assign(ir.Member(element(literal(1)), "a", I32), literal(7)),
+            ir.Assign(y, literal(2.5)),
+            ir.Let("chosen", element(id_())),
+            ir.Assign(ir.Member(element(id_()), "a", I32), literal(100)),
+            ir.Assign(at(out, id_()), add(y, ir.Convert(ir.Member(chosen, "a", I32), F32))),
+            writes=[out],
+            structs=[pair],
+        )
+        agree(kernel, (5, 1, 1), {"out": np.zeros(5, np.float32)})
+
     def test_structs_in_buffers_and_parameters(self) -> None:
         vec3f = Vector(3, F32)
         particle = Struct("Particle", (Field("position", vec3f), Field("alive", BOOL)))
@@ -284,6 +315,25 @@ class TestFlow:
             out[i] = total
 
         agree(module_of(divisors), (50, 1, 1), {"out": np.zeros(50, np.int32)})
+
+    def test_lanes_that_broke_do_not_come_back_after_a_continue(self) -> None:
+        @pw.kernel
+        def left(out: Array[i32]):
+            i = pw.global_id.x
+            total = 0
+            for k in range(4):
+                if i > 2:
+                    if k == i - 3:
+                        break
+                    total += 1
+                if i % 2 == 0:
+                    if k == 1:
+                        continue
+                    total += 10
+                total += 100
+            out[i] = total
+
+        agree(module_of(left), (8, 1, 1), {"out": np.zeros(8, np.int32)})
 
     def test_a_switch_on_lanes_and_one_on_a_parameter(self) -> None:
         @pw.kernel

@@ -74,6 +74,8 @@ _SIMPLE_INTEGER: dict[BinaryOp, tuple[str, int]] = {
     BinaryOp.SHR: (">>", SHIFT),
 }
 _SIMPLE_UNSIGNED = _SIMPLE_INTEGER | {BinaryOp.TRUNC_DIV: ("//", PRODUCT)}
+# What returns a view of its argument.
+_VIEWING = ("splat", "numerics.transpose")
 _SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
 _PREFIX: dict[UnaryOp, str] = {UnaryOp.NEG: "-", UnaryOp.NOT: "~", UnaryOp.BIT_NOT: "~"}
 _AXIS_NAMES = "xyz"
@@ -377,7 +379,8 @@ def _call(function: str, *args: Value, extra: str = "") -> Value:
     for arg in args:
         axes |= arg.axes
     text = f"{function}({', '.join(arg.text for arg in args)}{extra})"
-    return Value(text, axes=axes, spread=any(arg.spread for arg in args))
+    view = function in _VIEWING and any(arg.view for arg in args)
+    return Value(text, axes=axes, spread=any(arg.spread for arg in args), view=view)
 
 
 def _deepened(value: Value, depth: int) -> Value:

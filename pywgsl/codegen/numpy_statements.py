@@ -301,9 +301,9 @@ class Statements(Loops):
         if Exit.CONTINUE in left:
             assert loop is not None
             keep.append(loop.staying)
-        outer = loop.root.text if loop else self.root.text
         axes = mask.axes | (loop.axes if loop else self.module.axes.returns(self.name))
-        if len(keep) == 1 and mask.text in (outer, keep[0]):
+        outer = loop.root if loop else self.root
+        if len(keep) == 1 and (mask is outer or mask.text == keep[0]):
             return Mask(keep[0], axes, mask, left, len(self.loops))
         text = mask.text
         for kept in keep:

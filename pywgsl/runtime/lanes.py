@@ -189,7 +189,7 @@ def pick(value: Any, depth: int, *indices: Any) -> Any:
     part = value[key]
     if valid is True:
         return part
-    return numerics.where(expanded(valid, depth - len(indices)), part, part.dtype.type(0))
+    return numerics.where(expanded(valid, depth - len(indices)), part, np.zeros((), part.dtype)[()])
 
 
 def put(value: Any, depth: int, indices: tuple[Any, ...], new: Any, mask: Mask = True) -> None:

@@ -18,7 +18,7 @@ from pywgsl.runtime.lanes import Ids
 from pywgsl.types import Scalar, scalar_of
 
 #: Invocations a block: temporaries stay in the cache, NumPy's calls cost little beside the work.
-BLOCK = 1 << 16
+BLOCK = 1 << 17
 
 
 class NumpyProgram:
