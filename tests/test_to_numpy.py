@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import random_kernels
+import scalar_reference
+from build import add, at, binary, buffer, function, id_, literal, local, module, uniform
 from hypothesis import given
 from hypothesis import strategies as st
 
 import pywgsl as pw
-import random_kernels
-import scalar_reference
-from build import add, at, binary, buffer, function, id_, literal, local, module, uniform
 from pywgsl import Array, Array2D, Array3D, f32, i32, ir, numerics
 from pywgsl.codegen.to_numpy import to_numpy
 from pywgsl.runtime import numpy_program
@@ -56,8 +56,9 @@ def agree(
     )
     scalar_reference.run(module, shape, expected)
     NumpyProgram(module).run(shape, found)
-    for buffer in module.buffers:
-        np.testing.assert_array_equal(expected[buffer.name], found[buffer.name])
+    for parameter in module.buffers:
+        name = parameter.name
+        np.testing.assert_array_equal(expected[name], found[name])
     return found
 
 
@@ -67,13 +68,13 @@ def module_of(kernel: Any) -> ir.Module:
 
 
 @pw.kernel
-def shifted(a: Array[f32], out: Array[f32], by: i32):
+def shifted(a: Array[f32], out: Array[f32], by: i32) -> None:
     i = pw.global_id.x
     out[i] = a[i + by]
 
 
 @pw.kernel
-def reversed_every_second(a: Array[f32], out: Array[f32]):
+def reversed_every_second(a: Array[f32], out: Array[f32]) -> None:
     i = pw.global_id.x
     out[i] = a[len(a) - 1 - 2 * i]
 
@@ -102,7 +103,7 @@ class TestIndices:
 
     def test_rows_and_columns_of_a_flat_buffer(self) -> None:
         @pw.kernel(workgroup_size=(8, 8))
-        def transposed(a: Array[f32], out: Array[f32], rows: i32, columns: i32):
+        def transposed(a: Array[f32], out: Array[f32], rows: i32, columns: i32) -> None:
             x, y = pw.global_id.x, pw.global_id.y
             out[x * rows + y] = a[y * columns + x] + a[y * columns + x + 1]
 
@@ -112,7 +113,7 @@ class TestIndices:
 
     def test_three_axes_and_shapes_beyond_the_buffers(self) -> None:
         @pw.kernel(workgroup_size=(4, 4, 4))
-        def averaged(a: Array3D[f32], out: Array3D[f32]):
+        def averaged(a: Array3D[f32], out: Array3D[f32]) -> None:
             x, y, z = pw.global_id.x, pw.global_id.y, pw.global_id.z
             out[z, y, x] = a[z, y, x] + a[z - 1, y, x + 1] * a[z, y - 1, x]
 
@@ -122,7 +123,7 @@ class TestIndices:
 
     def test_indices_from_memory(self) -> None:
         @pw.kernel
-        def permuted(index: Array[i32], a: Array2D[f32], out: Array2D[f32]):
+        def permuted(index: Array[i32], a: Array2D[f32], out: Array2D[f32]) -> None:
             i = pw.global_id.x
             for k in range(a.shape[1]):
                 out[index[i], k] = a[i, index[k]]
@@ -134,14 +135,14 @@ class TestIndices:
 
     def test_the_last_lane_wins_where_many_store(self) -> None:
         @pw.kernel
-        def last(out: Array[i32]):
+        def last(out: Array[i32]) -> None:
             out[0] = pw.global_id.x
 
         agree(module_of(last), (9, 1, 1), {"out": np.zeros(1, np.int32)})
 
     def test_one_row_of_lanes_may_store_for_all(self) -> None:
         @pw.kernel(workgroup_size=(4, 4))
-        def first_row(a: Array2D[f32], out: Array[f32]):
+        def first_row(a: Array2D[f32], out: Array[f32]) -> None:
             x, y = pw.global_id.x, pw.global_id.y
             if y == 1:
                 out[x] = a[y, x]
@@ -151,7 +152,7 @@ class TestIndices:
 
     def test_ids_of_workgroups(self) -> None:
         @pw.kernel(workgroup_size=(4, 2))
-        def ids(out: Array2D[i32]):
+        def ids(out: Array2D[i32]) -> None:
             x, y = pw.global_id.x, pw.global_id.y
             groups = pw.workgroup_id.x + 10 * pw.workgroup_id.y + 100 * pw.num_workgroups.x
             out[y, x] = groups * 1000 + pw.local_id.x + 10 * pw.local_id.y + 100 * pw.local_index
@@ -162,7 +163,7 @@ class TestIndices:
 class TestMemory:
     def test_a_value_loaded_before_a_store_stays(self) -> None:
         @pw.kernel
-        def swapped(a: Array[f32], b: Array[f32]):
+        def swapped(a: Array[f32], b: Array[f32]) -> None:
             i = pw.global_id.x
             t = a[i]
             a[i] = b[i]
@@ -180,7 +181,7 @@ class TestMemory:
 
     def test_composites_are_values(self) -> None:
         @pw.kernel
-        def copied(out: Array2D[i32]):
+        def copied(out: Array2D[i32]) -> None:
             i = pw.global_id.x
             a = pw.local_array(i32, 4)
             a[i % 4] = 7
@@ -196,7 +197,7 @@ class TestMemory:
 
     def test_a_vector_of_one_loaded_number_stays(self) -> None:
         @pw.kernel
-        def spread(a: Array[f32]):
+        def spread(a: Array[f32]) -> None:
             i = pw.global_id.x
             v = pw.vec2f(a[i])
             a[i] = 5.0
@@ -291,14 +292,14 @@ class TestMemory:
 class TestFlow:
     def test_lanes_leave_loops_and_functions_each_in_its_time(self) -> None:
         @pw.function
-        def first_divisor(n, limit):
+        def first_divisor(n: i32, limit: i32) -> i32:
             for d in range(2, limit):
                 if n % d == 0:
                     return d
             return n
 
         @pw.kernel
-        def divisors(out: Array[i32]):
+        def divisors(out: Array[i32]) -> None:
             i = pw.global_id.x
             if i < 2:
                 return
@@ -318,7 +319,7 @@ class TestFlow:
 
     def test_lanes_that_broke_do_not_come_back_after_a_continue(self) -> None:
         @pw.kernel
-        def left(out: Array[i32]):
+        def left(out: Array[i32]) -> None:
             i = pw.global_id.x
             total = 0
             for k in range(4):
@@ -337,7 +338,7 @@ class TestFlow:
 
     def test_a_switch_on_lanes_and_one_on_a_parameter(self) -> None:
         @pw.kernel
-        def chosen(out: Array[i32], mode: i32):
+        def chosen(out: Array[i32], mode: i32) -> None:
             i = pw.global_id.x
             value = i
             match mode:
@@ -361,7 +362,7 @@ class TestFlow:
 
     def test_uniform_flow_is_pythons(self) -> None:
         @pw.kernel
-        def halved(out: Array[f32], n: i32):
+        def halved(out: Array[f32], n: i32) -> None:
             steps = 0
             while n > 1:
                 n = n // 2
@@ -379,7 +380,7 @@ class TestFlow:
 class TestAnswers:
     def test_a_failed_assert_names_the_place_and_the_first_invocation(self) -> None:
         @pw.kernel
-        def checked(a: Array[f32]):
+        def checked(a: Array[f32]) -> None:
             i = pw.global_id.x
             if i > 1:
                 assert a[i] > 0.0, "must be positive"
@@ -394,7 +395,7 @@ class TestAnswers:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         @pw.kernel(workgroup_size=(2, 2))
-        def shown(a: Array[f32]):
+        def shown(a: Array[f32]) -> None:
             x, y = pw.global_id.x, pw.global_id.y
             if x != 1:
                 print("at", x, y, a[x])
@@ -408,7 +409,7 @@ class TestAnswers:
 
     def test_no_warning_escapes(self) -> None:
         @pw.kernel
-        def careless(a: Array[f32], n: Array[i32]):
+        def careless(a: Array[f32], n: Array[i32]) -> None:
             i = pw.global_id.x
             a[i] = pw.log(a[i]) / 0.0 * pw.exp(a[i] * 1e30)
             n[i] = n[i] // (n[i] - n[i]) + i32(a[i]) + 2147483647 * n[i]
