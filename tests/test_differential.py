@@ -159,6 +159,16 @@ _FOUND = {
         {"v": [[1, 2, 3]], "a": [6, 8, 1, 100]},
         {"v": [[109, 111, 111]], "a": [6, 8, 1, 100]},
     ),
+    "an index beyond the end may be any constant": (
+        """
+        @pw.kernel(checked=True)
+        def kernel(a: Array[i32], b: Array2D[i32]):
+            a[0] = a[u32(4294967295)] + b[u32(2147483678), 0] + b[0, 2147483647]
+            b[u32(4294967295), 0] = 1
+        """,
+        {"a": [5], "b": [[5, 6], [7, 8]]},
+        {"a": [0], "b": [[5, 6], [7, 8]]},
+    ),
     "an id meets a vector": (
         """
         @pw.kernel{options}
@@ -172,6 +182,11 @@ _FOUND = {
         {"a": [5, 5, 3, 4, 4]},
     ),
 }
+
+
+def test_an_unchecked_index_that_is_no_i32_is_accepted(accepted: Callable[[str], None]):
+    text = "def kernel(a: Array2D[i32]):\n    a[0, 0] = a[u32(4294967295), 0] + a[0, u32(1 << 31)]\n"
+    accepted(pw.kernel_from_source(text).wgsl())
 
 
 @pytest.mark.gpu

@@ -50,7 +50,10 @@ class Validator:
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(text) + "\n")
         self._process.stdin.flush()
+        # Tint prints its warnings among the answers.
         answer = self._process.stdout.readline()
+        while answer and not answer.startswith('"'):
+            answer = self._process.stdout.readline()
         if not answer:
             code = self._process.wait()
             self.close()

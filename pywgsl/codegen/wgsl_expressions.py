@@ -435,13 +435,14 @@ class Expressions:
 
     def _signed(self, index: ir.Expr) -> Code:
         if isinstance(index, ir.Literal):
-            return Code(str(index.value))
+            value = (int(index.value) + 2**31) % 2**32 - 2**31
+            return Code(str(value)) if value >= 0 else self.code(ir.Literal(value, I32))
         return self.code(index if index.type is I32 else ir.Convert(index, I32))
 
     def unsigned(self, index: ir.Expr) -> Code:
         """Return an index as u32, so that one comparison checks both ends."""
         if isinstance(index, ir.Literal):
-            return Code(f"{index.value}u")
+            return Code(f"{int(index.value) % 2**32}u")
         return self.code(index if index.type is U32 else ir.Convert(index, U32))
 
     def is_atomic(self, node: ir.Expr) -> bool:
