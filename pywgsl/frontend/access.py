@@ -179,7 +179,14 @@ def host_subscript(
             item.value if isinstance(item, Host) else calls.known_value(ctx, number_of(ctx, item))
         )
         if known is None:
-            ctx.error("E0301", "expected a type or a constant", item.span)
+            text = base.span.text
+            ctx.error(
+                "E0317",
+                f"an index of `{text}`, which is no parameter, must be known when the kernel is "
+                "compiled",
+                item.span,
+                help=f"to index it at run time, pass it as a parameter: `{text}: Array[f32]`",
+            )
         parts.append(known)
     key = tuple(parts) if len(parts) > 1 else parts[0]
     try:
@@ -212,13 +219,16 @@ def _buffer_element(
     type_ = base.type
     assert isinstance(type_, RuntimeArray)
     if len(indices) != type_.ndim:
+        name = node.base.span.text
         example = ", ".join("ijkl"[: type_.ndim])
+        if isinstance(indices[0].type, Vector) and isinstance(node.indices[0], syntax.Name):
+            example = ", ".join(f"{node.indices[0].id}.{c}" for c in "xyzw"[: type_.ndim])
         ctx.error(
             "E0316",
-            f"`{base.name}` is a `{type_}` and takes {type_.ndim} "
+            f"`{name}` is an `{type_}` and takes {type_.ndim} "
             f"{'index' if type_.ndim == 1 else 'indices'}, but got {len(indices)}",
             node.span,
-            help=f"write `{base.name}[{example}]`",
+            help=f"write `{name}[{example}]`",
         )
     checked = []
     for axis, i in enumerate(indices):

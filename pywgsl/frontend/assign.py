@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NoReturn
 
 from pywgsl import ir, lang, syntax
 from pywgsl.errors import Label
 from pywgsl.frontend import operators
 from pywgsl.frontend.access import component as attribute
 from pywgsl.frontend.access import index, tuple_items
+from pywgsl.frontend.annotations import type_help
 from pywgsl.frontend.context import (
     Abort,
     Context,
@@ -83,7 +85,7 @@ def store(ctx: Context, target: syntax.Expr, found: Value, source: syntax.Expr) 
                 new = ctx.temporary_at(before, concrete(ctx, new))
             _store_place(ctx, where, new, target)
         case _:
-            ctx.error("E0320", "this cannot be assigned to", target.span)
+            _not_a_place(ctx, target)
 
 
 def _store_name(ctx: Context, target: syntax.Name, found: Value) -> None:
@@ -176,12 +178,13 @@ def _store_tuple(
     if not isinstance(found, TupleValue):
         found = number_of(ctx, found)
         if not is_tuple(found.type):
-            ctx.error("E0322", f"cannot unpack {describe(found)} into {len(targets)} names", span)
+            ctx.error("E0322", f"cannot unpack {describe(found)} into {len(targets)} targets", span)
         if not is_simple(found):
             found = ctx.temporary(found, "results")
     items = list(tuple_items(found) or ())
     if len(items) != len(targets):
-        ctx.error("E0322", f"cannot unpack {len(items)} values into {len(targets)} names", span)
+        count = f"{len(items)} value{'s' * (len(items) != 1)}"
+        ctx.error("E0322", f"cannot unpack {count} into {len(targets)} targets", span)
     for position in range(1, len(items)):
         items[position] = _before(ctx, items[position], targets[:position])
     for target, item in zip(targets, items, strict=True):
@@ -257,12 +260,8 @@ def _annotated_type(ctx: Context, node: syntax.Expr) -> Type:
     try:
         return lang.as_type(found.value if isinstance(found, Host) else None, "")
     except Exception:  # Whatever comparing the object with a type raises.
-        ctx.error(
-            "E0323",
-            f"`{node.span.text}` is not a type of the language",
-            node.span,
-            help="types are `f32`, `i32`, `u32`, `bool`, `vec4f`, …",
-        )
+        fix = type_help(found.value if isinstance(found, Host) else None)
+        ctx.error("E0323", f"`{node.span.text}` is not a type of the language", node.span, help=fix)
 
 
 def augmented(ctx: Context, node: syntax.Augmented) -> None:
@@ -308,10 +307,12 @@ def place(ctx: Context, target: syntax.Subscript | syntax.Attribute) -> ir.Expr:
     base: Value
     if isinstance(target.base, syntax.Subscript | syntax.Attribute):
         base = place(ctx, target.base)
-    else:
+    elif isinstance(target.base, syntax.Name):
         base = value(ctx, target.base)
-    if isinstance(base, Host):
-        ctx.error("E0320", f"{describe(base)} cannot be assigned to", target.span)
+    else:
+        _not_a_place(ctx, target)
+    if isinstance(base, Host | TupleValue | ir.Literal):
+        _not_a_place(ctx, target)
     if isinstance(target, syntax.Attribute):
         found: Value = attribute(ctx, number_of(ctx, base), target)
     else:
@@ -322,10 +323,19 @@ def place(ctx: Context, target: syntax.Subscript | syntax.Attribute) -> ir.Expr:
     return found
 
 
+def _not_a_place(ctx: Context, target: syntax.Expr) -> NoReturn:
+    ctx.error(
+        "E0320",
+        f"`{target.span.text}` cannot be assigned to",
+        target.span,
+        help="variables of the kernel can be assigned to, and elements of arrays",
+    )
+
+
 def _check_writable(ctx: Context, found: ir.Expr, target: syntax.Expr) -> None:
     root = ir.root(found)
     if not isinstance(root, ir.Local | ir.Global):
-        ctx.error("E0320", "this cannot be assigned to", target.span)
+        _not_a_place(ctx, target)
     name = target
     while isinstance(name, syntax.Subscript | syntax.Attribute):
         name = name.base

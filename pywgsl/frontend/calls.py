@@ -50,6 +50,7 @@ _NUMPY_TYPES: dict[Any, Scalar] = {
     np.uint32: U32,
     np.bool_: BOOL,
 }
+_RANGE_HELP = "it stands behind the `in` of a loop: `for i in range(n):`"
 _PYTHON_TYPES: dict[Any, Scalar] = {python.float: F32, python.int: I32, python.bool: BOOL}
 
 
@@ -70,6 +71,7 @@ def call(
             "E0311",
             f"`{callee.span.text}` takes no named arguments, but here is `{keyword.name}=`",
             keyword.span,
+            help="give every argument by position",
         )
     if not _hashable(function):
         _unknown(ctx, callee)
@@ -110,7 +112,12 @@ def _form(ctx: Context, callee: Host, args: Sequence[Value], span: Span) -> Valu
         case lang.Form(name="bitcast"):
             return _bitcast(ctx, args, span)
         case lang.Form(name=name):
-            ctx.error("E0312", f"`{name}` cannot be used here", span)
+            fix = _RANGE_HELP if function is lang.static_range else None
+            ctx.error("E0312", f"`{name}` cannot be used here", callee.span, help=fix)
+    if function in (python.range, python.reversed):
+        ctx.error(
+            "E0312", f"`{callee.span.text}` cannot be used here", callee.span, help=_RANGE_HELP
+        )
     if function is python.len:
         return _length(ctx, args, span)
     _unknown(ctx, callee)
@@ -314,7 +321,8 @@ def _bitcast(ctx: Context, args: Sequence[Value], span: Span) -> ir.Expr:
         or BOOL in (scalar, goal)
         or scalar.size != goal.size
     ):
-        ctx.error("E0314", f"{describe(operand)} has not the size of `{target}`", span)
+        message = f"{describe(operand)} and `{target}` do not have the same size"
+        ctx.error("E0314", message, args[1].span)
     if isinstance(operand, ir.Literal):
         value = scalar.dtype.type(operand.value).view(goal.dtype)
         return fold.typed_literal(value, target, span)
@@ -395,8 +403,11 @@ def _no_overload(ctx: Context, row: Builtin, args: list[ir.Expr], span: Span) ->
     fix = f"it is {rules}"
     scalars = {scalar_of(arg.type) for arg in args if arg.type is not None}
     if {I32, U32} <= scalars:
-        signed = next(a for a in args if a.type is not None and scalar_of(a.type) is I32)
-        fix = f"convert one: `u32({signed.span.text})`\n{fix}"
+        signed, unsigned = (
+            next(a for a in args if a.type is not None and scalar_of(a.type) is scalar)
+            for scalar in (I32, U32)
+        )
+        fix = f"convert one: `u32({signed.span.text})` or `i32({unsigned.span.text})`\n{fix}"
     elif len(args) == 1 and BOOL in scalars:
         fix = f"convert it: `f32({args[0].span.text})`\n{fix}"
     wrong = args[0].span if len(args) == 1 else span

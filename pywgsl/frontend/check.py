@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,12 +14,14 @@ import numpy as np
 from pywgsl import ir, lang
 from pywgsl.errors import CompileError, Diagnostic, Label
 from pywgsl.frontend import functions
+from pywgsl.frontend.annotations import type_help
 from pywgsl.frontend.capture import capture
 from pywgsl.frontend.context import Captures, Program, Value
 from pywgsl.frontend.definition import MISSING, Captured, KernelParameter, Kind, Parameter
 from pywgsl.frontend.fold import literal
 from pywgsl.types import (
     BOOL,
+    FixedArray,
     Matrix,
     RuntimeArray,
     Scalar,
@@ -123,12 +126,10 @@ def _module(
     body: ir.Block,
 ) -> ir.Module:
     used = _reachable(program, body)
-    structs = {
-        type_.name: type_
-        for block in (body, *(f.body for f in used))
-        for node in ir.walk_block(block)
-        if isinstance(type_ := getattr(node, "type", None), Struct)
-    }
+    structs: dict[str, Struct] = {}
+    for block in (body, *(f.body for f in used)):
+        for node in ir.walk_block(block):
+            _note_structs(getattr(node, "type", None), structs)
     return ir.Module(
         definition.name,
         tuple(_declaration(p, program) for p in definition.parameters if p.kind is not Kind.CONST),
@@ -141,6 +142,19 @@ def _module(
         doc=definition.captured.tree.doc,
         span=definition.captured.tree.span,
     )
+
+
+def _note_structs(type_: Type | None, structs: dict[str, Struct]) -> None:
+    """Note a struct and those in it, the inner ones first."""
+    match type_:
+        case Struct(name=name, fields=fields) if name not in structs:
+            for field in fields:
+                _note_structs(field.type, structs)
+            structs[name] = type_
+        case FixedArray(element=element) | RuntimeArray(element=element):
+            _note_structs(element, structs)
+        case _:
+            pass
 
 
 def _reachable(program: Program, body: ir.Block) -> tuple[ir.Function, ...]:
@@ -195,10 +209,10 @@ def _annotated_type(parameter: Parameter) -> Type:
         )
     try:
         type_ = lang.as_type(parameter.annotation, f"`{name}`")
-    except TypeError:
+    except Exception:  # Whatever comparing the object with a type raises.
         text = parameter.annotation_span.text
         raise _refuse(
-            parameter, f"`{text}` is not a type of the language", _type_help(parameter)
+            parameter, f"`{text}` is not a type of the language", type_help(parameter.annotation)
         ) from None
     if isinstance(type_, RuntimeArray):
         if isinstance(type_.element, RuntimeArray):
@@ -211,7 +225,7 @@ def _annotated_type(parameter: Parameter) -> Type:
     if not isinstance(type_, Scalar | Vector | Matrix | Struct) or _has_bool_components(type_):
         raise _refuse(
             parameter,
-            f"`{name}` cannot be a `{type_}`",
+            f"`{name}` cannot have the type `{type_}`",
             "pass it in a buffer: `Array[f32]`",
         )
     return type_
@@ -221,28 +235,31 @@ def _has_bool_components(type_: Type) -> bool:
     return isinstance(type_, Vector) and type_.scalar is BOOL
 
 
-def _type_help(parameter: Parameter) -> str:
-    annotation = parameter.annotation
-    if annotation is np.ndarray:
-        return f"say what is in it: `{parameter.name}: Array[f32]`"
-    if isinstance(annotation, type) and issubclass(annotation, np.generic):
-        known = {np.float32: "f32", np.float16: "f16", np.int32: "i32", np.uint32: "u32"}
-        spelled = known.get(annotation, "f32")
-        return f"write `{parameter.name}: {spelled}`"
-    return "types are `f32`, `i32`, `u32`, `bool`, `vec4f`, …, and buffers `Array[f32]`"
-
-
 def _refuse(parameter: Parameter, message: str, fix: str, whole: bool = False) -> CompileError:
     span = parameter.span if whole else parameter.annotation_span
     return CompileError([Diagnostic("E0323", message, Label(span), help=fix)])
 
 
+class _Recursion:
+    """How many threads want to recurse deeply, and the limit from before the first did."""
+
+    lock = threading.Lock()
+    users = 0
+    before = 0
+
+
 @contextmanager
 def _deep_recursion() -> Iterator[None]:
     """Let the checker follow deeply nested source; it is Python frames only, no C stack."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _RECURSION_LIMIT))
+    with _Recursion.lock:
+        if _Recursion.users == 0:
+            _Recursion.before = sys.getrecursionlimit()
+            sys.setrecursionlimit(max(_Recursion.before, _RECURSION_LIMIT))
+        _Recursion.users += 1
     try:
         yield
     finally:
-        sys.setrecursionlimit(before)
+        with _Recursion.lock:
+            _Recursion.users -= 1
+            if _Recursion.users == 0:
+                sys.setrecursionlimit(_Recursion.before)

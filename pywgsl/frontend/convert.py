@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from dataclasses import replace
 from typing import NoReturn
@@ -47,7 +48,8 @@ def describe(value: Value) -> str:
     """Return what a value is, for a message."""
     match value:
         case Host(value=host):
-            return f"`{getattr(host, '__name__', None) or host!r}`"
+            name = getattr(host, "__name__", None)
+            return f"`{name or repr(host)}`"
         case TupleValue(items=items):
             return f"a tuple of {len(items)}"
         case ir.Literal(type=type_) if isinstance(type_, Scalar) and type_.is_abstract:
@@ -219,7 +221,7 @@ def _conversion_help(expr: ir.Expr, target: Type) -> str | None:
         return None
     if isinstance(source, Scalar) and isinstance(target, Scalar):
         if target is BOOL:
-            return f"compare it: `{parenthesized(text)} != 0`"
+            return f"compare it: `{parenthesized(text)} != {0 if source.is_integer else 0.0}`"
         return f"convert it: `{target}({text})`"
     if isinstance(source, Scalar) and isinstance(target, Vector):
         return f"make a vector of it: `{target}({text})`"
@@ -232,7 +234,12 @@ def _conversion_help(expr: ir.Expr, target: Type) -> str | None:
 
 def parenthesized(text: str) -> str:
     """Return an operand's text with parentheses where it needs them."""
-    return text if text.replace("_", "a").replace(".", "a").isalnum() else f"({text})"
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return f"({text})"
+    tight = ast.Name | ast.Constant | ast.Attribute | ast.Subscript | ast.Call
+    return text if isinstance(node, tight) else f"({text})"
 
 
 def _literal(
@@ -246,13 +253,17 @@ def _literal(
     if target.is_integer:
         low, high = _INTEGER_RANGE[target]
         if not low <= value <= high:
-            other = "u32" if target is I32 and 0 <= value < 2**32 else None
+            fix = None
+            if target is I32 and 0 <= value < 2**32:
+                fix = f"say that it is unsigned: `u32({value})`"
+            elif target is U32 and -(2**31) <= value < 0:
+                fix = f"for the same bits write `u32(i32({value}))`"
             ctx.error(
                 "E0304",
                 f"{value} does not fit in `{target}` ({low} to {high})",
                 expr.span,
                 *labels,
-                help=f"say that it is unsigned: `{other}({value})`" if other else None,
+                help=fix,
             )
         return replace(expr, type=target)
     try:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import builtins as python
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
-from pywgsl import ir, syntax
+from pywgsl import ir, lang, syntax
 from pywgsl.builtins import BUILTINS
 from pywgsl.frontend import calls, fold, operators
 from pywgsl.frontend.access import (
@@ -51,6 +50,9 @@ from pywgsl.types import (
     Vector,
     scalar_of,
 )
+
+#: Python's own functions that a kernel can use.
+_PYTHON_NAMES = ("bool", "float", "int", "len", "print", "range", "reversed")
 
 #: A sum of more terms is continued in a temporary: compilers limit how deep expressions nest.
 _LONGEST_CHAIN = 32
@@ -156,10 +158,10 @@ def _suggestion(ctx: Context, name: str) -> str | None:
     if name in BUILTINS:
         return f"write `pw.{name}`, or import it: `from pywgsl import {name}`"
     around = getattr(ctx.captured.function, "__globals__", {})
-    known = sorted(ctx.scope.locals) + [n for n in around if not n.startswith("_")]
-    close = difflib.get_close_matches(name, [*known, *vars(python)], 1)
-    if not close and (close := difflib.get_close_matches(name, BUILTINS, 1)):
-        return f"did you mean `pw.{close[0]}`?"
+    names = [*ctx.scope.locals, *_PYTHON_NAMES, *(n for n in around if not n.startswith("_"))]
+    close = difflib.get_close_matches(name, sorted(names), 1, 0.7)
+    if not close:
+        close = [f"pw.{n}" for n in difflib.get_close_matches(name, BUILTINS, 1, 0.7)]
     return f"did you mean `{close[0]}`?" if close else None
 
 
@@ -284,6 +286,14 @@ def _conditional(ctx: Context, node: syntax.Conditional) -> Value:
         reject = ctx.attempt(lambda: value(ctx, node.orelse))
     if test is None or accept is None or reject is None:
         raise Abort
+    if _is_fixed(accept) or _is_fixed(reject):
+        ctx.error(
+            "E0321",
+            f"a conditional expression cannot choose between {describe(accept)} and "
+            f"{describe(reject)}",
+            node.span,
+            help="choose between their elements or results: `a[i] if … else b[i]`",
+        )
     first, second = tuple_items(accept), tuple_items(reject)
     if first is None or second is None:
         pair = number_of(ctx, accept), number_of(ctx, reject)
@@ -296,6 +306,13 @@ def _conditional(ctx: Context, node: syntax.Conditional) -> Value:
         )
     pairs = [(number_of(ctx, a), number_of(ctx, b)) for a, b in zip(first, second, strict=True)]
     return TupleValue(tuple(_choose(ctx, test, pairs, on_true, on_false, node.span)), node.span)
+
+
+def _is_fixed(found: Value) -> bool:
+    """Whether something must be known when the kernel is compiled: an array, a function."""
+    if isinstance(found, Host):
+        return not isinstance(found.value, lang.Ids | lang.WorkgroupSize)
+    return not isinstance(found, TupleValue) and isinstance(found.type, RuntimeArray)
 
 
 def _choose(
@@ -383,7 +400,7 @@ _PARTIAL = {BinaryOp.FLOOR_DIV, BinaryOp.FLOOR_MOD, BinaryOp.TRUNC_DIV, BinaryOp
 def _call(ctx: Context, node: syntax.Call) -> Value:
     callee = value(ctx, node.callee)
     if not isinstance(callee, Host):
-        ctx.error("E0313", f"this is {describe(callee)}, not a function", node.callee.span)
+        _not_callable(ctx, callee, node)
     arguments = values(ctx, [*node.args, *(keyword.value for keyword in node.keywords)])
     positional = arguments[: len(node.args)]
     named = list(zip(node.keywords, arguments[len(node.args) :], strict=True))
@@ -394,6 +411,15 @@ def _call(ctx: Context, node: syntax.Call) -> Value:
             return result
         return ctx.temporary(result, "result")
     return result
+
+
+def _not_callable(ctx: Context, callee: ir.Expr | TupleValue, node: syntax.Call) -> NoReturn:
+    text, fix = node.callee.span.text, None
+    if not isinstance(callee, TupleValue) and isinstance(callee.type, RuntimeArray):
+        indices = ", ".join(arg.span.text for arg in node.args)
+        fix = f"for an element write `{text}[{indices}]`"
+    message = f"`{text}` is {describe(callee)}, not a function"
+    ctx.error("E0313", message, node.callee.span, help=fix)
 
 
 # --------------------------------------------------------------------------------- attributes

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from pywgsl import ir, lang, syntax
 from pywgsl.errors import Diagnostic, Label
 from pywgsl.frontend import calls, fold, statements
+from pywgsl.frontend.annotations import type_help
 from pywgsl.frontend.assign import assign_name, note_annotations
 from pywgsl.frontend.constants import evaluator
 from pywgsl.frontend.context import Abort, Context, Host, Inferred, Program, TupleValue, Value
@@ -219,12 +220,15 @@ def _match_arguments(
     span: Span,
 ) -> dict[str, Value]:
     name, parameters = captured.tree.name, captured.parameters
+    defined = Label(captured.tree.span, f"`{name}` is defined here")
     if len(args) > len(parameters):
-        ctx.error("E0311", f"`{name}` takes {len(parameters)} arguments, but got {len(args)}", span)
+        takes = f"{len(parameters)} argument{'s' * (len(parameters) != 1)}"
+        ctx.error("E0311", f"`{name}` takes {takes}, but got {len(args)}", span, defined)
     given = {p.name: value for p, value in zip(parameters, args, strict=False)}
     for keyword, value in keywords:
         if keyword.name not in {p.name for p in parameters}:
-            ctx.error("E0311", f"`{name}` has no parameter `{keyword.name}`", keyword.span)
+            message = f"`{name}` has no parameter `{keyword.name}`"
+            ctx.error("E0311", message, keyword.span, defined)
         if keyword.name in given:
             ctx.error("E0311", f"`{name}` got `{keyword.name}` twice", keyword.span)
         given[keyword.name] = value
@@ -293,20 +297,17 @@ def _annotated(ctx: Context, parameter: Parameter) -> Type:
     try:
         return lang.as_type(parameter.annotation, f"`{parameter.name}`")
     except Exception:  # Whatever comparing the object with a type raises.
-        span = parameter.annotation_span
-        ctx.error(
-            "E0323",
-            f"`{span.text}` is not a type of the language",
-            span,
-            help="types are `f32`, `i32`, `u32`, `bool`, `vec4f`, …, and buffers `Array[f32]`",
-        )
+        span, fix = parameter.annotation_span, type_help(parameter.annotation)
+        ctx.error("E0323", f"`{span.text}` is not a type of the language", span, help=fix)
 
 
 def _constant(ctx: Context, value: Value, kind: type, where: str, label: Label) -> ir.Literal:
     """Return the argument for a compile-time parameter."""
     number = None if isinstance(value, Host | TupleValue) else calls.known_value(ctx, value)
     if number is None:
-        ctx.error("E0332", f"{where} must be known when the kernel is compiled", value.span, label)
+        fix = f"use a literal, a number of the module, or a `pw.Const[{kind.__name__}]`"
+        message = f"{where} must be known when the kernel is compiled"
+        ctx.error("E0332", message, value.span, label, help=fix)
     if kind is float and type(number) is int:
         number = float(number)
     if type(number) is not kind:

@@ -185,6 +185,14 @@ def _range_bounds(ctx: Context, bounds: list[ir.Expr], span: Span) -> Bounds:
             help=f"convert one: `u32({signed.span.text})` or `i32({unsigned.span.text})`",
         )
     type_: Type = U32 if U32 in types else I32
+    last = bounds[-1]
+    if type_ is U32 and len(bounds) == 3 and isinstance(last, ir.Literal) and last.value < 0:
+        ctx.error(
+            "E0328",
+            "a range of `u32` has no negative step",
+            last.span,
+            help="convert the other bounds with `i32(…)`",
+        )
     typed = [coerce(ctx, bound, type_, "a bound of `range`") for bound in bounds]
     zero, one = (ir.Literal(n, type_, span=span) for n in (0, 1))
     start, stop = (zero, typed[0]) if len(typed) == 1 else (typed[0], typed[1])

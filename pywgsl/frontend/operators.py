@@ -9,6 +9,7 @@ from pywgsl.frontend.context import Context, is_simple
 from pywgsl.frontend.convert import (
     coerce,
     concrete,
+    default_type,
     describe,
     is_abstract,
     is_open,
@@ -22,6 +23,7 @@ from pywgsl.types import (
     ABSTRACT_INT,
     BOOL,
     F32,
+    I32,
     U32,
     Matrix,
     Scalar,
@@ -200,14 +202,15 @@ def _check_operands(ctx: Context, op: BinaryOp, left: ir.Expr, right: ir.Expr, s
                 wrong.span,
             )
         return
-    for side, scalar in ((left, a), (right, b)):
+    for side, scalar, other in ((left, a, b), (right, b, a)):
         if scalar is BOOL:
+            number = I32 if other is BOOL else default_type(other)
             ctx.error(
                 "E0305",
                 f"{what} does not work on `bool`",
                 span,
                 Label(side.span, "this is `bool`"),
-                help=f"convert it: `i32({side.span.text})`" if side.span.text else None,
+                help=f"convert it: `{number}({side.span.text})`" if side.span.text else None,
             )
     if op in _INTEGERS_ONLY and (a.is_float or b.is_float):
         ctx.error("E0305", f"{what} works on integers", span)

@@ -47,6 +47,10 @@ class Scope:
     ends_open: bool = False  # whether control may come out at the end of the body
 
 
+def _start(span: Span) -> int:
+    return span.start
+
+
 def resolve(
     function: syntax.Function, parameters: Iterable[str], constant: Evaluator
 ) -> tuple[Scope, list[Diagnostic]]:
@@ -207,10 +211,12 @@ class _Walker:
             assert path is not None
             labels.append(Label(*path))
         if max(reaching) < 0 and not labels:
+            first = min((w.span for w in self.scope.writes if w.id == name.id), key=_start)
             return Diagnostic(
                 "E0202",
                 f"`{name.id}` is read before anything is assigned to it",
                 Label(name.span),
+                (Label(first, f"this makes `{name.id}` a local of the whole function"),),
                 help=f"assign it first: `{name.id} = …`",
             )
         return Diagnostic(
@@ -408,15 +414,22 @@ class _Walker:
         if known is not None:
             self.scope.matched[node] = known
             return self.block(known, environment)
-        merged: Environment | None = None
+        ends: list[tuple[syntax.MatchCase, Environment]] = []
         complete = False
         for case in node.cases:
             for part in (*case.patterns, *((case.guard,) if case.guard else ())):
                 self.read(part, environment)
             end = self.block(case.body, dict(environment))
-            text = "`NAME` is not assigned in every case"
-            merged = self.merge(node.subject, merged, end, text, text)
+            if end is not None:
+                ends.append((case, end))
             complete = complete or not (case.patterns or case.guard)
+        assigned = {name for _, end in ends for name in end if max(end[name]) >= 0}
+        merged: Environment | None = None
+        for case, end in ends:
+            for name in assigned:
+                if end.get(name, _NEVER) == _NEVER:
+                    end[name] = self.path(case, name, "`NAME` is not assigned in this case")
+            merged = self.merge(case, merged, end)
         if complete:
             return merged
         text = "`NAME` is not assigned when no case matches"

@@ -225,6 +225,7 @@ def _subject(ctx: Context, node: syntax.Match) -> ir.Expr:
             "E0325",
             f"`match` works on integers, but this is {describe(subject)}",
             node.subject.span,
+            help=f"convert it: `i32({node.subject.span.text})`",
         )
     return subject
 

@@ -1,0 +1,11 @@
+import pywgsl as pw
+from pywgsl import Array, f32, i32
+
+
+@pw.kernel
+def step(x: Array[f32], y: Array[f32], n: i32):
+    i = pw.global_id.x
+    v: f32 = x[i]
+    y[i] = v
+    v: i32 = n
+    y[i] = f32(v)

@@ -1,0 +1,13 @@
+import numpy as np
+
+import pywgsl as pw
+from pywgsl import Array, f32, i32
+
+
+WEIGHTS = np.ones(4, np.float32)
+
+
+@pw.kernel
+def step(x: Array[f32], y: Array[f32], n: i32):
+    i = pw.global_id.x
+    y[i] = WEIGHTS[i]

@@ -1,0 +1,11 @@
+import pywgsl as pw
+from pywgsl import Array, f32, i32
+
+
+SCALE = 2.0
+
+
+@pw.kernel
+def step(x: Array[f32], y: Array[f32], n: i32):
+    i = pw.global_id.x
+    y[i] = SCALE(x[i])

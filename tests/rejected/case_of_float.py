@@ -1,0 +1,10 @@
+import pywgsl as pw
+from pywgsl import Array, f32, i32
+
+
+@pw.kernel
+def step(x: Array[f32], y: Array[f32], n: i32):
+    i = pw.global_id.x
+    match n:
+        case 1.5:
+            y[i] = 1.0

@@ -1,0 +1,12 @@
+import pywgsl as pw
+from pywgsl import Array, f32, i32
+
+
+@pw.kernel
+def step(x: Array[f32], y: Array[f32], n: i32):
+    i = pw.global_id.x
+    flag = n > 0
+    if n > 3:
+        flag = x[i]
+    if flag:
+        y[i] = 1.0

@@ -1,0 +1,8 @@
+import pywgsl as pw
+from pywgsl import Array, i32, u32
+
+
+@pw.kernel
+def step(k: Array[i32], n: i32, u: u32):
+    i = pw.global_id.x
+    k[i] = n + u

@@ -1,0 +1,12 @@
+import pywgsl as pw
+from pywgsl import Array, f32, i32
+
+
+@pw.kernel
+def step(x: Array[f32], y: Array[f32], n: i32):
+    i = pw.global_id.x
+    for j in range(4):
+        if x[j] > 0.0:
+            continue
+        v = x[j]
+    y[i] = v

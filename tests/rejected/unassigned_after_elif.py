@@ -1,0 +1,14 @@
+import pywgsl as pw
+from pywgsl import Array, f32, i32
+
+
+@pw.kernel
+def step(x: Array[f32], y: Array[f32], n: i32):
+    i = pw.global_id.x
+    if n == 0:
+        v = 1.0
+    elif n == 1:
+        w = 2.0
+    else:
+        v = 3.0
+    y[i] = v

@@ -1,0 +1,13 @@
+import pywgsl as pw
+from pywgsl import Array, f32, i32
+
+
+@pw.kernel
+def step(x: Array[f32], y: Array[f32], n: i32):
+    i = pw.global_id.x
+    match n:
+        case 0:
+            v = 1.0
+        case 1:
+            v = 2.0
+    y[i] = v

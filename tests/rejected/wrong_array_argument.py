@@ -1,0 +1,13 @@
+import pywgsl as pw
+from pywgsl import Array, Array2D, f32
+
+
+@pw.function
+def first(a: Array[f32]):
+    return a[0]
+
+
+@pw.kernel
+def step(m: Array2D[f32], y: Array[f32]):
+    i = pw.global_id.x
+    y[i] = first(m)
