@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
+
+import numpy as np
 
 from pywgsl import ir, lang, syntax
 from pywgsl.builtins import Builtin
@@ -179,14 +181,7 @@ def host_subscript(
             item.value if isinstance(item, Host) else calls.known_value(ctx, number_of(ctx, item))
         )
         if known is None:
-            text = base.span.text
-            ctx.error(
-                "E0317",
-                f"an index of `{text}`, which is no parameter, must be known when the kernel is "
-                "compiled",
-                item.span,
-                help=f"to index it at run time, pass it as a parameter: `{text}: Array[f32]`",
-            )
+            _unknown_subscript(ctx, base, item)
         parts.append(known)
     key = tuple(parts) if len(parts) > 1 else parts[0]
     try:
@@ -198,6 +193,24 @@ def host_subscript(
         return Host(found, node.span)
     read = partial(operator.getitem, base.value, key)
     return host_value(ctx, found, node.span, Origin(base.value, repr(key), read))
+
+
+def _unknown_subscript(ctx: Context, base: Host, item: Value) -> NoReturn:
+    text = base.span.text
+    if isinstance(base.value, np.ndarray | list | dict):
+        ctx.error(
+            "E0317",
+            f"an index of `{text}`, which is no parameter, must be known when the kernel is "
+            "compiled",
+            item.span,
+            help=f"to index it at run time, pass it as a parameter: `{text}: Array[f32]`",
+        )
+    ctx.error(
+        "E0315",
+        f"what stands in the brackets of `{text}` must be known when the kernel is compiled",
+        item.span,
+        help="use a literal, a number of the module, or a parameter `n: pw.Const[int]`",
+    )
 
 
 def index(ctx: Context, base: Value, indices: Sequence[ir.Expr], node: syntax.Subscript) -> Value:
@@ -221,7 +234,11 @@ def _buffer_element(
     if len(indices) != type_.ndim:
         name = node.base.span.text
         example = ", ".join("ijkl"[: type_.ndim])
-        if isinstance(indices[0].type, Vector) and isinstance(node.indices[0], syntax.Name):
+        if (
+            indices
+            and isinstance(indices[0].type, Vector)
+            and isinstance(node.indices[0], syntax.Name)
+        ):
             example = ", ".join(f"{node.indices[0].id}.{c}" for c in "xyzw"[: type_.ndim])
         ctx.error(
             "E0316",

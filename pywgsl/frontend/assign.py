@@ -121,15 +121,10 @@ def assign_name(ctx: Context, target: syntax.Name, web: int, new: ir.Expr) -> No
 
 def _keep_as_alias(ctx: Context, web: int, target: syntax.Name, found: Value) -> bool:
     """Let a name stand for what has no place of its own: a buffer, a function, an id, a shape."""
-    is_buffer = not isinstance(found, Host | TupleValue) and isinstance(found.type, RuntimeArray)
-    is_host = isinstance(found, Host)
-    is_shape = isinstance(found, TupleValue) and all(isinstance(i, ir.Shape) for i in found.items)
-    if not (is_buffer or is_host or is_shape):
-        return False
+    if isinstance(found, ir.Shape) or not _is_fixed(found):
+        return False  # a number is given a name in the text too
     if ctx.scope.assignments[web] > 1:
-        if is_shape:
-            return False
-        if isinstance(found, Host) and isinstance(found.value, lang.Ids | lang.WorkgroupSize):
+        if _has_value(found):
             return False
         ctx.error(
             "E0321",
@@ -139,6 +134,22 @@ def _keep_as_alias(ctx: Context, web: int, target: syntax.Name, found: Value) ->
         )
     ctx.web_values[web] = found
     return True
+
+
+def _is_fixed(found: Value) -> bool:
+    """Whether something stays what it is wherever it is used: no place, and no load."""
+    if isinstance(found, TupleValue):
+        return all(_is_fixed(item) for item in found.items)
+    return isinstance(found, Host | ir.Shape) or isinstance(found.type, RuntimeArray)
+
+
+def _has_value(found: Value) -> bool:
+    """Whether a variable could hold what is assigned as it is."""
+    if isinstance(found, TupleValue):
+        return all(isinstance(item, ir.Shape) for item in found.items)
+    if isinstance(found, Host):
+        return isinstance(found.value, lang.Ids | lang.WorkgroupSize)
+    return isinstance(found, ir.Shape)
 
 
 def join_web(ctx: Context, web: int, new: ir.Expr, target: syntax.Name) -> Type:
@@ -311,6 +322,10 @@ def place(ctx: Context, target: syntax.Subscript | syntax.Attribute) -> ir.Expr:
         base = value(ctx, target.base)
     else:
         _not_a_place(ctx, target)
+    if isinstance(base, TupleValue) and isinstance(target, syntax.Subscript):
+        base = index(ctx, base, [number_of(ctx, i) for i in values(ctx, target.indices)], target)
+        if not isinstance(base, Host | TupleValue) and isinstance(base.type, RuntimeArray):
+            return base
     if isinstance(base, Host | TupleValue | ir.Literal):
         _not_a_place(ctx, target)
     if isinstance(target, syntax.Attribute):
@@ -393,7 +408,8 @@ def _store_swizzle(ctx: Context, where: ir.Swizzle, new: ir.Expr, target: syntax
     if len(set(letters)) != len(letters):
         ctx.error("E0320", f"`{letters}` names a component twice", target.span)
     assert isinstance(new.type, Vector)
-    new = new if isinstance(new, ir.Local) else ctx.temporary(new)
+    if not isinstance(new, ir.Local) or new.name == getattr(ir.root(where), "name", None):
+        new = ctx.temporary(new)
     where = replace(where, base=_once(ctx, where.base))
     for position, letter in enumerate(letters):
         scalar = new.type.scalar if isinstance(new.type, Vector) else BOOL

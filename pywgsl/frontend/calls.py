@@ -38,6 +38,7 @@ from pywgsl.types import (
     Vector,
     join,
     scalar_of,
+    size_of,
     with_scalar,
 )
 
@@ -50,6 +51,9 @@ _NUMPY_TYPES: dict[Any, Scalar] = {
     np.uint32: U32,
     np.bool_: BOOL,
 }
+#: Tint takes no more in the variables of a function.
+_MOST_BYTES = 65536
+
 _RANGE_HELP = "it stands behind the `in` of a loop: `for i in range(n):`"
 _PYTHON_TYPES: dict[Any, Scalar] = {python.float: F32, python.int: I32, python.bool: BOOL}
 
@@ -90,7 +94,9 @@ def _by_python(ctx: Context, function: Any, args: Sequence[Value], span: Span) -
         return None
     try:
         result = fold.number(function(*numbers))
-    except Exception as error:  # Whatever it says against these arguments.
+    except TypeError:
+        return None  # the wrong number of them
+    except Exception as error:  # Whatever it says against their values.
         ctx.error("E0308", f"this constant cannot be computed: {error}", span)
     return None if result is None else fold.literal(result, span)
 
@@ -129,6 +135,8 @@ def _hashable(value: object) -> bool:
 
 def _unknown(ctx: Context, callee: Host) -> NoReturn:
     function, text = callee.value, callee.span.text
+    if function is python.print:
+        ctx.error("E0301", "expected a value, but `print` returns nothing", callee.span)
     name = getattr(function, "__name__", text)
     known = _NUMPY_TYPES.get(function) if _hashable(function) else None
     fix = None
@@ -269,6 +277,13 @@ def _local_array(ctx: Context, args: Sequence[Value], span: Span) -> ir.Expr:
     type_: Type = element
     for arg in reversed(args[1:]):
         type_ = FixedArray(type_, constant_length(ctx, arg, "`local_array`"))
+    if size_of(type_) > _MOST_BYTES:
+        ctx.error(
+            "E0315",
+            f"a local array takes at most {_MOST_BYTES} bytes, but this takes {size_of(type_)}",
+            span,
+            help="use a buffer, a parameter `Array[…]`, for so much",
+        )
     return ir.Construct(type_, (), span=span)
 
 

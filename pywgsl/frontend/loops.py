@@ -9,10 +9,10 @@ from typing import TypeAlias
 from pywgsl import ir, lang, syntax
 from pywgsl.frontend import calls
 from pywgsl.frontend.assign import assign_name
-from pywgsl.frontend.context import Abort, Context, Host, LoopContext
+from pywgsl.frontend.context import Abort, Context, Host, LoopContext, is_simple
 from pywgsl.frontend.convert import coerce, describe, number_of
 from pywgsl.frontend.expressions import expression, value, values
-from pywgsl.frontend.operators import condition, negated
+from pywgsl.frontend.operators import binary, condition, negated
 from pywgsl.ir import BinaryOp
 from pywgsl.source import Span
 from pywgsl.types import BOOL, I32, U32, Scalar, Type
@@ -216,24 +216,17 @@ def _reversed(ctx: Context, start: ir.Expr, stop: ir.Expr, step: ir.Expr) -> Bou
     one = ir.Literal(1, type_, span=span)
 
     def minus(a: ir.Expr, b: ir.Expr) -> ir.Expr:
-        if isinstance(a, ir.Literal) and isinstance(b, ir.Literal):
-            return ir.Literal(a.value - b.value, type_, span=span)
-        return ir.Binary(BinaryOp.SUB, a, b, type_, span=span)
+        return binary(ctx, BinaryOp.SUB, a, b, span)
 
     back = ir.Literal(-step.value, type_, span=step.span)
     if abs(step.value) == 1:
         return minus(stop, step), minus(start, step), back
     # The last number is start + ((stop - start - sign) // step) * step, and none if there are none.
-    start, stop = ctx.temporary(start, "start"), ctx.temporary(stop, "stop")
+    start = start if is_simple(start) else ctx.temporary(start, "start")
+    stop = stop if is_simple(stop) else ctx.temporary(stop, "stop")
     sign = one if step.value > 0 else ir.Literal(-1, type_, span=span)
-    trips = ir.Binary(BinaryOp.FLOOR_DIV, minus(minus(stop, start), sign), step, type_, span=span)
-    last = ir.Binary(
-        BinaryOp.ADD,
-        start,
-        ir.Binary(BinaryOp.MUL, trips, step, type_, span=span),
-        type_,
-        span=span,
-    )
+    trips = binary(ctx, BinaryOp.FLOOR_DIV, minus(minus(stop, start), sign), step, span)
+    last = binary(ctx, BinaryOp.ADD, start, binary(ctx, BinaryOp.MUL, trips, step, span), span)
     return last, minus(start, sign), back
 
 

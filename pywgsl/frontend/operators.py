@@ -183,7 +183,9 @@ def _fold_python(
         value = fold.python_binary(op, left.value, right.value)
     except ZeroDivisionError:
         ctx.error("E0308", "this divides by zero", span)
-    except (ValueError, OverflowError, TypeError) as error:
+    except OverflowError:
+        ctx.error("E0308", "this constant cannot be computed: it is too large", span)
+    except (ValueError, TypeError) as error:
         ctx.error("E0308", f"this constant cannot be computed: {error}", span)
     return fold.literal(value, span)
 
