@@ -1,139 +1,53 @@
 """The table of builtins: one row each, and nothing else in the package names one.
 
-A row holds the name in the language, the type rule, the NumPy function, the WGSL spelling, how
-far a device may differ, and the documentation. Rows are callable, so that a kernel's body is
-also plain Python. Vector arguments of a NumPy function have their components along the last
-axis, matrices their columns along the last but one; scalars beside a vector come with a last
-axis of length 1.
+A row (see `pywgsl.table`) holds the name in the language, the type rule, the NumPy function, the
+WGSL spelling, how far a device may differ, and the documentation. Those that join invocations are
+in `pywgsl.collectives`.
 """
 
 from __future__ import annotations
 
 import builtins as python
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from pywgsl import numerics
-from pywgsl.signature import Signature, parse
+from pywgsl import collectives, numerics
+from pywgsl.table import BUILTINS, EXACT, PRELUDE, Builtin, Scope, Tolerance, define, each, test
 
+__all__ = ["BUILTINS", "EXACT", "FROM_PYTHON", "Builtin", "Scope", "Tolerance", "collectives"]
 
-@dataclass(frozen=True, slots=True)
-class Tolerance:
-    """How far a device may be from the NumPy function: `|a - b| <= absolute + relative * |b|`."""
-
-    relative: float = 0.0
-    absolute: float = 0.0
-
-
-EXACT = Tolerance()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Builtin:
-    """One row; `wgsl` is None where `pywgsl.codegen.prelude` spells it.
-
-    One with an effect stands only in statements.
-    """
-
-    name: str
-    rules: tuple[str, ...]
-    numpy: Callable[..., Any] = field(repr=False)
-    doc: str = field(repr=False)
-    wgsl: str | None
-    tolerance: Tolerance
-    effect: bool
-
-    def __call__(self, *args: Any) -> Any:
-        """Run the NumPy function; infinities and nans are results, not warnings."""
-        with np.errstate(all="ignore"):
-            return self.numpy(*args)
-
-    @property
-    def signatures(self) -> tuple[Signature, ...]:
-        """The type rules, parsed."""
-        return tuple(parse(rule) for rule in self.rules)
-
-
-#: Every builtin by its name in the language.
-BUILTINS: dict[str, Builtin] = {}
-
-_PRELUDE = "(prelude)"
-
-
-def _row(
-    name: str,
-    rules: tuple[str, ...],
-    numpy: Callable[..., Any],
-    doc: str,
-    *,
-    wgsl: str = "",
-    relative: float = 0.0,
-    absolute: float = 0.0,
-    effect: bool = False,
-) -> Builtin:
-    first, *rest = name.split("_")
-    spelling = wgsl or first + "".join(word.capitalize() for word in rest)
-    row = Builtin(
-        name,
-        rules,
-        numpy,
-        doc,
-        None if wgsl == _PRELUDE else spelling,
-        Tolerance(relative, absolute),
-        effect,
-    )
-    BUILTINS[name] = row
-    return row
-
-
-def _each(parameters: int, kind: str) -> tuple[str, ...]:
-    """The rules of a function that works component by component."""
-    scalars, vectors = ", ".join(["T"] * parameters), ", ".join(["vec<N, T>"] * parameters)
-    return (
-        f"({scalars}) -> T where T: {kind}",
-        f"({vectors}) -> vec<N, T> where T: {kind}",
-    )
-
-
-def _test(kind: str) -> tuple[str, ...]:
-    """The rules of a predicate on components."""
-    return (f"(T) -> bool where T: {kind}", f"(vec<N, T>) -> vec<N, bool> where T: {kind}")
-
-
-_FLOAT = _each(1, "float")
-_FLOAT2 = _each(2, "float")
-_INTEGER = _each(1, "integer")
+_FLOAT = each(1, "float")
+_FLOAT2 = each(2, "float")
+_INTEGER = each(1, "integer")
 _TRIG = 5e-4
 
 # ---------------------------------------------------------------------------- any number
-abs = _row("abs", _each(1, "number"), np.abs, "Absolute value; that of -2147483648 is itself.")
-min = _row(
+abs = define("abs", each(1, "number"), np.abs, "Absolute value; that of -2147483648 is itself.")
+min = define(
     "min",
-    _each(2, "number"),
+    each(2, "number"),
     numerics.minimum,
     "The smaller of two, as Python: `b if b < a else a`.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
 )
-max = _row(
+max = define(
     "max",
-    _each(2, "number"),
+    each(2, "number"),
     numerics.maximum,
     "The larger of two, as Python: `b if b > a else a`.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
 )
-clamp = _row(
+clamp = define(
     "clamp",
-    _each(3, "number"),
+    each(3, "number"),
     numerics.clamp,
     "`min(max(x, low), high)`; nan gives nan.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
 )
-sign = _row("sign", _each(1, "number"), numerics.sign, "-1, 0 or 1; of nan 0.", wgsl=_PRELUDE)
-select = _row(
+sign = define("sign", each(1, "number"), numerics.sign, "-1, 0 or 1; of nan 0.", wgsl=PRELUDE)
+select = define(
     "select",
     (
         "(T, T, bool) -> T where T: scalar",
@@ -144,166 +58,170 @@ select = _row(
     "`select(if_false, if_true, condition)`; both values are evaluated.",
 )
 # --------------------------------------------------------------------------------- floats
-floor = _row("floor", _FLOAT, np.floor, "Round down to a whole number.")
-ceil = _row("ceil", _FLOAT, np.ceil, "Round up to a whole number.")
-round = _row("round", _FLOAT, np.rint, "Round to the nearest whole number, halves to even.")
-trunc = _row("trunc", _FLOAT, np.trunc, "Round toward zero.")
-fract = _row("fract", _FLOAT, numerics.fract, "`x - floor(x)`.", wgsl=_PRELUDE)
-saturate = _row("saturate", _FLOAT, numerics.saturate, "Clamp to 0…1.", wgsl=_PRELUDE)
-sqrt = _row("sqrt", _FLOAT, np.sqrt, "Square root.", relative=2.5e-7)
-inverse_sqrt = _row("inverse_sqrt", _FLOAT, numerics.inverse_sqrt, "`1 / sqrt(x)`.", relative=3e-7)
-exp = _row("exp", _FLOAT, np.exp, "*e* to the power x.", relative=1e-5)
-exp2 = _row("exp2", _FLOAT, np.exp2, "2 to the power x.", relative=1e-5)
-expm1 = _row(
+floor = define("floor", _FLOAT, np.floor, "Round down to a whole number.")
+ceil = define("ceil", _FLOAT, np.ceil, "Round up to a whole number.")
+round = define("round", _FLOAT, np.rint, "Round to the nearest whole number, halves to even.")
+trunc = define("trunc", _FLOAT, np.trunc, "Round toward zero.")
+fract = define("fract", _FLOAT, numerics.fract, "`x - floor(x)`.", wgsl=PRELUDE)
+saturate = define("saturate", _FLOAT, numerics.saturate, "Clamp to 0…1.", wgsl=PRELUDE)
+sqrt = define("sqrt", _FLOAT, np.sqrt, "Square root.", relative=2.5e-7)
+inverse_sqrt = define(
+    "inverse_sqrt", _FLOAT, numerics.inverse_sqrt, "`1 / sqrt(x)`.", relative=3e-7
+)
+exp = define("exp", _FLOAT, np.exp, "*e* to the power x.", relative=1e-5)
+exp2 = define("exp2", _FLOAT, np.exp2, "2 to the power x.", relative=1e-5)
+expm1 = define(
     "expm1",
     _FLOAT,
     np.expm1,
     "`exp(x) - 1`, right near 0 too.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
     relative=2e-5,
     absolute=1e-7,
 )
-log = _row("log", _FLOAT, np.log, "Natural logarithm.", relative=1e-6, absolute=1e-6)
-log2 = _row("log2", _FLOAT, np.log2, "Logarithm to base 2.", relative=1e-6, absolute=1e-6)
-log10 = _row(
+log = define("log", _FLOAT, np.log, "Natural logarithm.", relative=1e-6, absolute=1e-6)
+log2 = define("log2", _FLOAT, np.log2, "Logarithm to base 2.", relative=1e-6, absolute=1e-6)
+log10 = define(
     "log10",
     _FLOAT,
     np.log10,
     "Logarithm to base 10.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
     relative=1e-6,
     absolute=1e-6,
 )
-log1p = _row(
+log1p = define(
     "log1p",
     _FLOAT,
     np.log1p,
     "`log(1 + x)`, right near 0 too.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
     relative=1e-5,
     absolute=1e-6,
 )
-pow = _row(
+pow = define(
     "pow",
     _FLOAT2,
     numerics.power,
     "x to the power y, as Python's `**`: right for negative bases.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
     relative=2e-5,
 )
-sin = _row("sin", _FLOAT, np.sin, "Sine; the argument is in radians.", absolute=_TRIG)
-cos = _row("cos", _FLOAT, np.cos, "Cosine; the argument is in radians.", absolute=_TRIG)
-tan = _row("tan", _FLOAT, np.tan, "Tangent.", relative=5e-3, absolute=_TRIG)
-asin = _row("asin", _FLOAT, np.arcsin, "Arc sine, in radians.", absolute=1e-3)
-acos = _row("acos", _FLOAT, np.arccos, "Arc cosine, in radians.", absolute=1e-3)
-atan = _row("atan", _FLOAT, np.arctan, "Arc tangent, in radians.", absolute=1e-5)
-atan2 = _row(
+sin = define("sin", _FLOAT, np.sin, "Sine; the argument is in radians.", absolute=_TRIG)
+cos = define("cos", _FLOAT, np.cos, "Cosine; the argument is in radians.", absolute=_TRIG)
+tan = define("tan", _FLOAT, np.tan, "Tangent.", relative=5e-3, absolute=_TRIG)
+asin = define("asin", _FLOAT, np.arcsin, "Arc sine, in radians.", absolute=1e-3)
+acos = define("acos", _FLOAT, np.arccos, "Arc cosine, in radians.", absolute=1e-3)
+atan = define("atan", _FLOAT, np.arctan, "Arc tangent, in radians.", absolute=1e-5)
+atan2 = define(
     "atan2",
     _FLOAT2,
     np.arctan2,
     "The angle of the point (x, y) given as `atan2(y, x)`.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
     absolute=1e-5,
 )
-sinh = _row(
-    "sinh", _FLOAT, np.sinh, "Hyperbolic sine.", wgsl=_PRELUDE, relative=2e-5, absolute=5e-7
+sinh = define(
+    "sinh", _FLOAT, np.sinh, "Hyperbolic sine.", wgsl=PRELUDE, relative=2e-5, absolute=5e-7
 )
-cosh = _row("cosh", _FLOAT, np.cosh, "Hyperbolic cosine.", relative=1e-3)
-tanh = _row("tanh", _FLOAT, np.tanh, "Hyperbolic tangent.", wgsl=_PRELUDE, absolute=5e-7)
-asinh = _row("asinh", _FLOAT, np.arcsinh, "Inverse hyperbolic sine.", relative=1e-5, absolute=2e-6)
-acosh = _row(
+cosh = define("cosh", _FLOAT, np.cosh, "Hyperbolic cosine.", relative=1e-3)
+tanh = define("tanh", _FLOAT, np.tanh, "Hyperbolic tangent.", wgsl=PRELUDE, absolute=5e-7)
+asinh = define(
+    "asinh", _FLOAT, np.arcsinh, "Inverse hyperbolic sine.", relative=1e-5, absolute=2e-6
+)
+acosh = define(
     "acosh", _FLOAT, np.arccosh, "Inverse hyperbolic cosine.", relative=1e-5, absolute=1e-3
 )
-atanh = _row(
+atanh = define(
     "atanh", _FLOAT, np.arctanh, "Inverse hyperbolic tangent.", relative=1e-4, absolute=2e-6
 )
-erf = _row("erf", _FLOAT, numerics.erf, "The error function.", wgsl=_PRELUDE, absolute=1e-6)
-erfc = _row(
-    "erfc", _FLOAT, numerics.erfc, "`1 - erf(x)`.", wgsl=_PRELUDE, relative=1e-4, absolute=1e-7
+erf = define("erf", _FLOAT, numerics.erf, "The error function.", wgsl=PRELUDE, absolute=1e-6)
+erfc = define(
+    "erfc", _FLOAT, numerics.erfc, "`1 - erf(x)`.", wgsl=PRELUDE, relative=1e-4, absolute=1e-7
 )
-hypot = _row(
+hypot = define(
     "hypot",
     _FLOAT2,
     np.hypot,
     "`sqrt(x*x + y*y)` without overflow.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
     relative=5e-7,
 )
-copysign = _row(
-    "copysign", _FLOAT2, np.copysign, "The first's size with the second's sign.", wgsl=_PRELUDE
+copysign = define(
+    "copysign", _FLOAT2, np.copysign, "The first's size with the second's sign.", wgsl=PRELUDE
 )
-fma = _row("fma", _each(3, "float"), numerics.fma, "`a * b + c`; may round once.", relative=2e-7)
-mix = _row(
+fma = define("fma", each(3, "float"), numerics.fma, "`a * b + c`; may round once.", relative=2e-7)
+mix = define(
     "mix",
-    (*_each(3, "float"), "(vec<N, T>, vec<N, T>, T) -> vec<N, T> where T: float"),
+    (*each(3, "float"), "(vec<N, T>, vec<N, T>, T) -> vec<N, T> where T: float"),
     numerics.mix,
     "`a * (1 - t) + b * t`.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
 )
-step = _row("step", _FLOAT2, numerics.step, "`1.0 if edge <= x else 0.0` of `step(edge, x)`.")
-smoothstep = _row(
+step = define("step", _FLOAT2, numerics.step, "`1.0 if edge <= x else 0.0` of `step(edge, x)`.")
+smoothstep = define(
     "smoothstep",
-    _each(3, "float"),
+    each(3, "float"),
     numerics.smoothstep,
     "Smooth rise from 0 at `low` to 1 at `high`, of `smoothstep(low, high, x)`.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
     relative=1e-6,
     absolute=1e-6,
 )
-degrees = _row("degrees", _FLOAT, np.degrees, "Radians to degrees.", relative=3e-7)
-radians = _row("radians", _FLOAT, np.radians, "Degrees to radians.", relative=3e-7)
-quantize_to_f16 = _row(
+degrees = define("degrees", _FLOAT, np.degrees, "Radians to degrees.", relative=3e-7)
+radians = define("radians", _FLOAT, np.radians, "Degrees to radians.", relative=3e-7)
+quantize_to_f16 = define(
     "quantize_to_f16",
     ("(f32) -> f32", "(vec<N, f32>) -> vec<N, f32>"),
     numerics.quantize_to_f16,
     "Round to the nearest f16; too large gives inf.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
 )
-ldexp = _row(
+ldexp = define(
     "ldexp",
     ("(T, i32) -> T where T: float", "(vec<N, T>, vec<N, i32>) -> vec<N, T> where T: float"),
     np.ldexp,
     "`x * 2 ** exponent`.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
 )
-isnan = _row("isnan", _test("float"), np.isnan, "Whether x is nan.", wgsl=_PRELUDE)
-isinf = _row("isinf", _test("float"), np.isinf, "Whether x is an infinity.", wgsl=_PRELUDE)
-isfinite = _row(
-    "isfinite", _test("float"), np.isfinite, "Whether x is neither nan nor inf.", wgsl=_PRELUDE
+isnan = define("isnan", test("float"), np.isnan, "Whether x is nan.", wgsl=PRELUDE)
+isinf = define("isinf", test("float"), np.isinf, "Whether x is an infinity.", wgsl=PRELUDE)
+isfinite = define(
+    "isfinite", test("float"), np.isfinite, "Whether x is neither nan nor inf.", wgsl=PRELUDE
 )
 # ------------------------------------------------------------------------------- integers
-trunc_div = _row(
+trunc_div = define(
     "trunc_div",
-    _each(2, "integer"),
+    each(2, "integer"),
     numerics.trunc_div,
     "Division that rounds toward zero, as WGSL's `/`; by 0 it gives the dividend.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
 )
-trunc_rem = _row(
+trunc_rem = define(
     "trunc_rem",
-    _each(2, "number"),
+    each(2, "number"),
     numerics.trunc_rem,
     "Remainder with the dividend's sign, as WGSL's `%`; by 0 an integer one gives 0.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
 )
-count_one_bits = _row("count_one_bits", _INTEGER, numerics.count_one_bits, "How many bits are 1.")
-count_leading_zeros = _row(
+count_one_bits = define("count_one_bits", _INTEGER, numerics.count_one_bits, "How many bits are 1.")
+count_leading_zeros = define(
     "count_leading_zeros", _INTEGER, numerics.count_leading_zeros, "Zero bits above the highest 1."
 )
-count_trailing_zeros = _row(
+count_trailing_zeros = define(
     "count_trailing_zeros", _INTEGER, numerics.count_trailing_zeros, "Zero bits below the lowest 1."
 )
-first_leading_bit = _row(
+first_leading_bit = define(
     "first_leading_bit",
     _INTEGER,
     numerics.first_leading_bit,
     "Index of the highest bit that is not a sign bit; -1 if there is none.",
 )
-first_trailing_bit = _row(
+first_trailing_bit = define(
     "first_trailing_bit", _INTEGER, numerics.first_trailing_bit, "Index of the lowest 1; -1 for 0."
 )
-reverse_bits = _row("reverse_bits", _INTEGER, numerics.reverse_bits, "The bits in reverse order.")
-extract_bits = _row(
+reverse_bits = define("reverse_bits", _INTEGER, numerics.reverse_bits, "The bits in reverse order.")
+extract_bits = define(
     "extract_bits",
     (
         "(T, u32, u32) -> T where T: integer",
@@ -311,9 +229,9 @@ extract_bits = _row(
     ),
     numerics.extract_bits,
     "`count` bits from `offset` up of `extract_bits(x, offset, count)`, sign-extended for i32.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
 )
-insert_bits = _row(
+insert_bits = define(
     "insert_bits",
     (
         "(T, T, u32, u32) -> T where T: integer",
@@ -321,14 +239,14 @@ insert_bits = _row(
     ),
     numerics.insert_bits,
     "x with `count` bits from `offset` up replaced by those of `new`.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
 )
 # ---------------------------------------------------------------------------------- bools
-all = _row("all", ("(vec<N, bool>) -> bool",), numerics.all_, "Whether every component holds.")
-any = _row("any", ("(vec<N, bool>) -> bool",), numerics.any_, "Whether some component holds.")
+all = define("all", ("(vec<N, bool>) -> bool",), numerics.all_, "Whether every component holds.")
+any = define("any", ("(vec<N, bool>) -> bool",), numerics.any_, "Whether some component holds.")
 # ------------------------------------------------------------------- vectors and matrices
 _VECTOR_ULP = 1e-6
-dot = _row(
+dot = define(
     "dot",
     ("(vec<N, T>, vec<N, T>) -> T where T: number",),
     numerics.dot,
@@ -336,7 +254,7 @@ dot = _row(
     relative=_VECTOR_ULP,
     absolute=1e-6,
 )
-cross = _row(
+cross = define(
     "cross",
     ("(vec<3, T>, vec<3, T>) -> vec<3, T> where T: float",),
     numerics.cross,
@@ -344,29 +262,29 @@ cross = _row(
     relative=_VECTOR_ULP,
     absolute=1e-6,
 )
-length = _row(
+length = define(
     "length",
     ("(T) -> T where T: float", "(vec<N, T>) -> T where T: float"),
     numerics.length,
     "Euclidean length.",
-    wgsl=_PRELUDE,
+    wgsl=PRELUDE,
     relative=_VECTOR_ULP,
 )
-distance = _row(
+distance = define(
     "distance",
     ("(vec<N, T>, vec<N, T>) -> T where T: float",),
     numerics.distance,
     "Length of the difference.",
     relative=_VECTOR_ULP,
 )
-normalize = _row(
+normalize = define(
     "normalize",
     ("(vec<N, T>) -> vec<N, T> where T: float",),
     numerics.normalize,
     "The vector of length 1 in the same direction.",
     relative=2e-6,
 )
-reflect = _row(
+reflect = define(
     "reflect",
     ("(vec<N, T>, vec<N, T>) -> vec<N, T> where T: float",),
     numerics.reflect,
@@ -374,7 +292,7 @@ reflect = _row(
     relative=2e-6,
     absolute=1e-6,
 )
-refract = _row(
+refract = define(
     "refract",
     ("(vec<N, T>, vec<N, T>, T) -> vec<N, T> where T: float",),
     numerics.refract,
@@ -382,19 +300,19 @@ refract = _row(
     relative=2e-5,
     absolute=2e-6,
 )
-face_forward = _row(
+face_forward = define(
     "face_forward",
     ("(vec<N, T>, vec<N, T>, vec<N, T>) -> vec<N, T> where T: float",),
     numerics.face_forward,
     "`n if dot(i, reference) < 0 else -n` of `face_forward(n, i, reference)`.",
 )
-transpose = _row(
+transpose = define(
     "transpose",
     ("(mat<C, R, T>) -> mat<R, C, T> where T: float",),
     numerics.transpose,
     "Rows become columns.",
 )
-determinant = _row(
+determinant = define(
     "determinant",
     ("(mat<N, N, T>) -> T where T: float",),
     numerics.determinant,
@@ -405,30 +323,30 @@ determinant = _row(
 # -------------------------------------------------------------------------------- packing
 _PACK4 = ("(vec<4, f32>) -> u32",)
 _UNPACK4 = ("(u32) -> vec<4, f32>",)
-pack4x8unorm = _row(
+pack4x8unorm = define(
     "pack4x8unorm", _PACK4, numerics.pack4x8unorm, "Four 0…1 floats to 8 bits each."
 )
-pack4x8snorm = _row(
+pack4x8snorm = define(
     "pack4x8snorm", _PACK4, numerics.pack4x8snorm, "Four -1…1 floats to 8 bits each."
 )
-unpack4x8unorm = _row(
+unpack4x8unorm = define(
     "unpack4x8unorm",
     _UNPACK4,
     numerics.unpack4x8unorm,
     "The reverse of pack4x8unorm.",
     relative=2e-7,
 )
-unpack4x8snorm = _row(
+unpack4x8snorm = define(
     "unpack4x8snorm",
     _UNPACK4,
     numerics.unpack4x8snorm,
     "The reverse of pack4x8snorm.",
     relative=2e-7,
 )
-pack2x16float = _row(
+pack2x16float = define(
     "pack2x16float", ("(vec<2, f32>) -> u32",), numerics.pack2x16float, "Two floats to f16 bits."
 )
-unpack2x16float = _row(
+unpack2x16float = define(
     "unpack2x16float", ("(u32) -> vec<2, f32>",), numerics.unpack2x16float, "Two f16 to floats."
 )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar
 
 from pywgsl import ir
-from pywgsl.errors import PywgslError
+from pywgsl.collectives import OnlyInKernelsError
 from pywgsl.types import F16, F32, I32, U32, FixedArray, Matrix, RuntimeArray, Scalar, Type, Vector
 
 T = TypeVar("T")
@@ -144,10 +144,6 @@ def as_type(annotation: Any, where: str) -> Type:
     if isinstance(annotation, TypeVar | Scalar | Vector | Matrix | FixedArray | RuntimeArray):
         return annotation  # type: ignore[return-value]
     raise TypeError(f"{where} takes a type such as f32, i32 or vec4f, not {annotation!r}")
-
-
-class OnlyInKernelsError(PywgslError, RuntimeError):
-    """A form of the language used where no invocation is running."""
 
 
 @dataclass(frozen=True, slots=True)

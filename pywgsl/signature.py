@@ -2,7 +2,8 @@
 
 `(vec<N, T>, T) -> vec<N, T> where T: float` reads: for some width N and some floating-point
 type T, a vector and a scalar give a vector. The same string is the rule, the documentation and
-what an error message shows. Sets are `float`, `integer`, `number`, `scalar`; other words are types.
+what an error message shows. Sets are `float`, `integer`, `number`, `word`
+(of 32 bits) and `scalar`; other words are types.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ SETS: dict[str, tuple[Scalar, ...]] = {
     "float": (F32, F16),
     "integer": (I32, U32),
     "number": (F32, F16, I32, U32),
+    "word": (F32, I32, U32),
     "scalar": (F32, F16, I32, U32, BOOL),
 }
 _SCALARS = {str(s): s for s in (F32, F16, I32, U32, BOOL)}

@@ -14,6 +14,8 @@ LAYERS = [
     ("pywgsl.source", "pywgsl.numerics", "pywgsl.codes"),
     ("pywgsl.types", "pywgsl.errors"),
     ("pywgsl.signature", "pywgsl.ir"),
+    ("pywgsl.table",),
+    ("pywgsl.collectives",),
     ("pywgsl.builtins", "pywgsl.syntax", "pywgsl.lang"),
     ("pywgsl.analysis",),
     ("pywgsl.codegen", "pywgsl.frontend"),

@@ -25,7 +25,6 @@ from execute import run
 from validators import Validator
 
 from pywgsl import ir
-from pywgsl.builtins import BUILTINS, EXACT, Builtin
 from pywgsl.codegen.layout import Grid
 from pywgsl.codegen.names import FORBIDDEN
 from pywgsl.codegen.to_wgsl import to_wgsl
@@ -362,18 +361,6 @@ CASES: dict[str, Callable[[], ir.Module]] = {
         checked,
     )
 }
-
-
-@pytest.fixture(autouse=True)
-def _effects(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows of effects that the emitter is ready for, whether the table has them already or not."""
-    for name, wgsl in {
-        "workgroup_barrier": "workgroupBarrier",
-        "atomic_add": "atomicAdd",
-        "atomic_max": "atomicMax",
-    }.items():
-        row = Builtin(name, (), np.add, "", wgsl, EXACT, effect=True)
-        monkeypatch.setitem(BUILTINS, name, row)
 
 
 @pytest.mark.parametrize("case", CASES)
