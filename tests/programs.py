@@ -132,7 +132,9 @@ class Program:
             self.assign(depth)
             return
         self.unrolled += 1
-        self.loop(depth, f"for {self.target_of_loop()} in static_range({self.random.randint(0, 3)}):")
+        self.loop(
+            depth, f"for {self.target_of_loop()} in static_range({self.random.randint(0, 3)}):"
+        )
         self.unrolled -= 1
 
     def while_(self, depth: int) -> None:
@@ -217,8 +219,6 @@ class Program:
                 lambda: f"({self.condition(depth - 1)} and {self.condition(depth - 1)})",
                 lambda: f"({self.condition(depth - 1)} or {self.condition(depth - 1)})",
                 lambda: f"not ({self.condition(depth - 1)})",
-                lambda: (
-                    f"{self.number(depth - 1)} < {self.number(depth - 1)} <= {self.number(depth - 1)}"
-                ),
+                lambda: " < ".join(self.number(depth - 1) for _ in range(3)),
             ]
         return self.random.choice(choices)()

@@ -40,7 +40,10 @@ def hand_over(ctx: Context, new: ir.Expr, write: Callable[[ir.Expr], None]) -> N
                     redirect(last)
                 else:
                     assert isinstance(last, ir.Assign)
-                    hand_over(ctx, _converted(last.value, type_), write)
+                    value = last.value
+                    if value.type != type_ and ctx.program.has_effect(value):
+                        value = ctx.temporary(value, "result")
+                    hand_over(ctx, _converted(value, type_), write)
             arms.append(tuple(out))
         body, orelse = arms
         if body:
