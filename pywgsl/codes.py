@@ -561,8 +561,7 @@ right:
     match i32(x[i]): …
 
 E0327: a loop that does not run over a range
-A loop runs over `range`, `static_range`, or `reversed` of one of them. `reversed` takes a range
-of i32 with a constant step.
+A loop runs over `range`, `static_range`, or `reversed` of one of them.
 wrong:
     for k in items(n): …
 right:

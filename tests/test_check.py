@@ -1,5 +1,7 @@
 """What the checker makes of expressions, calls and statements."""
 
+from typing import Any
+
 import kernels
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ HEAD = "def k(x: Array[f32], y: Array[f32], a: Array[i32], u: Array[u32], n: i32
 
 def run(body: str, n: int = 3, before: str = "", **names: object) -> dict[str, list[float]]:
     lines = "".join(f"    {line}\n" for line in body.strip("\n").split("\n"))
-    arrays = {
+    arrays: dict[str, Any] = {
         "x": np.array([0.5, 1.5, -2.5, 4.0], np.float32),
         "y": np.zeros(4, np.float32),
         "a": np.array([5, -7, 2, 0], np.int32),
@@ -323,7 +325,7 @@ def test_match_runs_the_first_case_that_holds() -> None:
 
 def test_print_and_assert() -> None:
     text = HEAD + '    print("n is", n, x[0], end="!")\n    print()\n    assert n > 0, "positive"\n'
-    arrays = {name: np.zeros(1, t) for name, t in zip("xyau", "ffiI", strict=True)}
+    arrays: dict[str, Any] = {name: np.zeros(1, t) for name, t in zip("xyau", "ffiI", strict=True)}
     assert kernels.run(text, n=np.int32(2), **arrays) == ["n is 2 0.0!", "\n"]
     with pytest.raises(AssertionError, match="positive"):
         kernels.run(text, n=np.int32(0), **arrays)

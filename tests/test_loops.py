@@ -20,7 +20,7 @@ def run(body: str, n: int = 3, m: int = 1, size: int = 12) -> list[int]:
 
 def visited(loop: str, n: int = 3, m: int = 1) -> list[int]:
     """The numbers that a loop over `i` visits."""
-    found = run(f"c = 0\nfor i in {loop}:\n    c += 1\n    y[c] = i\ny[0] = c", n, m, 20)
+    found = run(f"c = 0\nfor i in {loop}:\n    c += 1\n    y[c] = i32(i)\ny[0] = c", n, m, 20)
     return found[1 : 1 + found[0]]
 
 
@@ -41,8 +41,19 @@ def test_a_step_may_be_known_at_run_time_only(step: int) -> None:
     assert visited("range(9, 2, n)", step) == list(range(9, 2, step))
 
 
+@pytest.mark.parametrize("step", [-3, -1, 1, 2, 5])
+def test_reversed_takes_any_range(step: int) -> None:
+    for text in ("range(2, 9, n)", "range(9, 2, n)", "range(m, m, n)"):
+        expected = list(eval(f"reversed({text})", {"n": step, "m": 1}))
+        assert visited(f"reversed({text})", step) == expected, text
+    assert visited("reversed(range(u32(n + 3)))", step) == list(reversed(range(step + 3)))
+    assert visited("reversed(range(u32(7), u32(n), u32(2)))", 5) == []
+    assert visited("reversed(range(u32(1), u32(n), u32(2)))", 8) == [7, 5, 3, 1]
+
+
 def test_a_run_time_step_of_zero_gives_no_iterations() -> None:
     assert visited("range(2, 9, n)", 0) == []
+    assert visited("reversed(range(2, 9, n))", 0) == []
 
 
 def test_assigning_the_target_does_not_change_the_trips() -> None:

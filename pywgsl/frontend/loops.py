@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins as python
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from pywgsl import ir, lang, syntax
@@ -11,8 +12,8 @@ from pywgsl.frontend import calls
 from pywgsl.frontend.assign import assign_name
 from pywgsl.frontend.context import Abort, Context, Host, LoopContext, is_simple
 from pywgsl.frontend.convert import coerce, describe, number_of
-from pywgsl.frontend.expressions import expression, value, values
-from pywgsl.frontend.operators import binary, condition, negated
+from pywgsl.frontend.expressions import expression, short_circuit, value, values
+from pywgsl.frontend.operators import binary, compare, condition, negated, unary
 from pywgsl.ir import BinaryOp
 from pywgsl.source import Span
 from pywgsl.types import BOOL, I32, U32, Scalar, Type
@@ -22,6 +23,15 @@ Inner: TypeAlias = Callable[[Context, syntax.Block], ir.Block]
 
 #: Start, stop and step.
 Bounds: TypeAlias = tuple[ir.Expr, ir.Expr, ir.Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A loop over a range, whose target is the range's number or computed from it."""
+
+    bounds: Bounds
+    target: Callable[[ir.Expr], ir.Expr] | None = None
+
 
 _RANGES = (python.range, lang.static_range)
 
@@ -87,7 +97,7 @@ def _check_only(ctx: Context, node: syntax.While | syntax.For, inner: Inner) -> 
     inner(ctx, node.orelse)
 
 
-def _iterable(ctx: Context, node: syntax.For) -> Bounds | range:
+def _iterable(ctx: Context, node: syntax.For) -> Counted | range:
     """Return the bounds of a loop, or, if it is to be unrolled, its numbers."""
     iterable, backwards = node.iterable, False
     callee = _callee(ctx, iterable)
@@ -115,7 +125,7 @@ def _iterable(ctx: Context, node: syntax.For) -> Bounds | range:
         trips = _static_trips(ctx, bounds, iterable.span)
         return trips[::-1] if backwards else trips
     found = _range_bounds(ctx, bounds, iterable.span)
-    return _reversed(ctx, *found) if backwards else found
+    return _reversed(ctx, *found) if backwards else Counted(found)
 
 
 def _check_bound(ctx: Context, bound: ir.Expr, name: str) -> None:
@@ -202,48 +212,91 @@ def _range_bounds(ctx: Context, bounds: list[ir.Expr], span: Span) -> Bounds:
     return start, stop, step
 
 
-def _reversed(ctx: Context, start: ir.Expr, stop: ir.Expr, step: ir.Expr) -> Bounds:
+def _reversed(ctx: Context, start: ir.Expr, stop: ir.Expr, step: ir.Expr) -> Counted:
     """Return the range with the same numbers from the end."""
     span, type_ = stop.span, stop.type
     assert type_ is not None
-    if type_ is not I32 or not isinstance(step, ir.Literal):
-        ctx.error(
-            "E0327",
-            "`reversed` works on a range of `i32` whose step is a constant",
-            span,
-            help="convert its bounds with `i32(…)`, or write the range backwards",
-        )
-    one = ir.Literal(1, type_, span=span)
+
+    def calculate(op: BinaryOp, a: ir.Expr, b: ir.Expr) -> ir.Expr:
+        return binary(ctx, op, a, b, span)
 
     def minus(a: ir.Expr, b: ir.Expr) -> ir.Expr:
-        return binary(ctx, BinaryOp.SUB, a, b, span)
+        return calculate(BinaryOp.SUB, a, b)
 
+    if type_ is not I32 or not isinstance(step, ir.Literal):
+        return _counted_back(ctx, start, stop, step)
     back = ir.Literal(-step.value, type_, span=step.span)
     if abs(step.value) == 1:
-        return minus(stop, step), minus(start, step), back
+        return Counted((minus(stop, step), minus(start, step), back))
     # The last number is start + ((stop - start - sign) // step) * step, and none if there are none.
     start = start if is_simple(start) else ctx.temporary(start, "start")
     stop = stop if is_simple(stop) else ctx.temporary(stop, "stop")
-    sign = one if step.value > 0 else ir.Literal(-1, type_, span=span)
-    trips = binary(ctx, BinaryOp.FLOOR_DIV, minus(minus(stop, start), sign), step, span)
-    last = binary(ctx, BinaryOp.ADD, start, binary(ctx, BinaryOp.MUL, trips, step, span), span)
-    return last, minus(start, sign), back
+    sign = ir.Literal(1 if step.value > 0 else -1, type_, span=span)
+    trips = calculate(BinaryOp.FLOOR_DIV, minus(minus(stop, start), sign), step)
+    last = calculate(BinaryOp.ADD, start, calculate(BinaryOp.MUL, trips, step))
+    return Counted((last, minus(start, sign), back))
 
 
-def _for_range(ctx: Context, node: syntax.For, inner: Inner, bounds: Bounds) -> ir.Stmt:
-    start, stop, step = bounds
+def _counted_back(ctx: Context, start: ir.Expr, stop: ir.Expr, step: ir.Expr) -> Counted:
+    """Return a reversed range by the number of its trips, for u32 and steps known at run time."""
+    span, type_ = stop.span, stop.type
+    assert isinstance(type_, Scalar)
+    zero, one = (ir.Literal(n, type_, span=span) for n in (0, 1))
+    start, stop, step = (
+        bound if is_simple(bound) else ctx.temporary(bound, name)
+        for bound, name in ((start, "start"), (stop, "stop"), (step, "step"))
+    )
+
+    def calculate(op: BinaryOp, a: ir.Expr, b: ir.Expr) -> ir.Expr:
+        return binary(ctx, op, a, b, span)
+
+    def upwards(low: ir.Expr, high: ir.Expr, size: ir.Expr) -> ir.Expr:
+        """How many numbers from `low` up to before `high` there are, if `size` is positive."""
+        gap = calculate(BinaryOp.SUB, calculate(BinaryOp.SUB, high, low), one)
+        trips = calculate(BinaryOp.ADD, calculate(BinaryOp.FLOOR_DIV, gap, size), one)
+        some = short_circuit(
+            ctx,
+            BinaryOp.LOGICAL_AND,
+            compare(ctx, BinaryOp.LT, low, high, span),
+            lambda: compare(ctx, BinaryOp.GT, size, zero, span),
+            span,
+        )
+        if isinstance(some, ir.Literal):
+            return trips if some.value else zero
+        return ir.Select(some, trips, zero, type_, span=span)
+
+    trips = upwards(start, stop, step)
+    if type_ is I32:
+        down = upwards(stop, start, unary(ctx, ir.UnaryOp.NEG, step, span))
+        trips = calculate(BinaryOp.ADD, trips, down)  # one of the two is none
+    trips = ctx.temporary(trips, "trips")
+    last = calculate(
+        BinaryOp.ADD,
+        start,
+        calculate(BinaryOp.MUL, calculate(BinaryOp.SUB, trips, one), step),
+    )
+    last = ctx.temporary(last, "last")
+    return Counted(
+        (zero, trips, one),
+        lambda trip: calculate(BinaryOp.SUB, last, calculate(BinaryOp.MUL, trip, step)),
+    )
+
+
+def _for_range(ctx: Context, node: syntax.For, inner: Inner, counted: Counted) -> ir.Stmt:
+    start, stop, step = counted.bounds
     assert start.type is not None
     web = ctx.web_of(node.target)
     annotated = ctx.annotations.get(node.target.id, (start.type,))[0]
     own = ctx.scope.assignments[web] == 1 and web not in ctx.scope.escaping
-    if own and annotated == start.type:
+    if own and annotated == start.type and counted.target is None:
         # No one else assigns the target, so it can be the loop's index itself.
         index = ir.Local(ctx.spell(node.target.id), start.type, span=node.target.span)
         ctx.web_values[web] = index
         return ir.ForRange(index.name, start, stop, step, inner(ctx, node.body), span=node.span)
     index = ir.Local(ctx.fresh("index"), start.type, span=node.target.span)
     with ctx.block() as out:
-        assign_name(ctx, node.target, web, index)
+        number = index if counted.target is None else counted.target(index)
+        assign_name(ctx, node.target, web, number)
     return ir.ForRange(
         index.name, start, stop, step, (*out, *inner(ctx, node.body)), span=node.span
     )

@@ -1,9 +1,0 @@
-import pywgsl as pw
-from pywgsl import Array, f32, i32
-
-
-@pw.kernel
-def step(x: Array[f32], y: Array[f32], n: i32):
-    i = pw.global_id.x
-    for j in reversed(range(0, 9, n)):
-        y[j] = 0.0
