@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pywgsl import ir, lang, syntax
-from pywgsl.frontend import calls
 from pywgsl.frontend.assign import assign_name
 from pywgsl.frontend.context import Abort, Context, Host, LoopContext, is_simple
-from pywgsl.frontend.convert import coerce, describe, number_of
+from pywgsl.frontend.convert import coerce, describe, known_value, number_of
 from pywgsl.frontend.expressions import expression, short_circuit, value, values
 from pywgsl.frontend.operators import binary, compare, condition, negated, unary
 from pywgsl.ir import BinaryOp
@@ -248,7 +247,10 @@ def _counted_back(ctx: Context, start: ir.Expr, stop: ir.Expr, step: ir.Expr) ->
     )
 
     def calculate(op: BinaryOp, a: ir.Expr, b: ir.Expr) -> ir.Expr:
-        return binary(ctx, op, a, b, span)
+        neutral = one if op in (BinaryOp.MUL, BinaryOp.FLOOR_DIV) else zero
+        if b == neutral:
+            return a
+        return b if a == zero and op is BinaryOp.ADD else binary(ctx, op, a, b, span)
 
     def upwards(low: ir.Expr, high: ir.Expr, size: ir.Expr) -> ir.Expr:
         """How many numbers from `low` up to before `high` there are, if `size` is positive."""
@@ -308,7 +310,7 @@ def _for_range(ctx: Context, node: syntax.For, inner: Inner, counted: Counted) -
 def _static_trips(ctx: Context, bounds: list[ir.Expr], span: Span) -> range:
     numbers = []
     for bound in bounds:
-        number = calls.known_value(ctx, bound)
+        number = known_value(ctx, bound)
         if number is None:
             ctx.error(
                 "E0330",
