@@ -355,3 +355,14 @@ def common_type(left: Type, right: Type) -> Type | None:
         return None
     joined = join(a, b)
     return None if joined is None else with_scalar(left, joined)
+
+
+def known_value(ctx: Context, expr: ir.Expr) -> bool | int | float | None:
+    """Return the value of a constant, or of a variable that only ever holds one."""
+    match expr:
+        case ir.Literal(value=value):
+            return value
+        case ir.Local(name=name):
+            return ctx.known.get(name)
+        case _:
+            return None
