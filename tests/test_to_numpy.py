@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import pywgsl as pw
 from pywgsl import Array, Array2D, Array3D, f32, i32, ir, numerics
 from pywgsl.codegen.to_numpy import to_numpy
-from pywgsl.runtime import numpy_program
+from pywgsl.runtime import lanes, numpy_program
 from pywgsl.runtime.numpy_program import NumpyProgram
 from pywgsl.types import BOOL, F32, I32, Field, FixedArray, Struct, Vector
 
@@ -40,7 +40,9 @@ def test_random_kernels_agree_with_the_scalar_reference(
     program = NumpyProgram(module)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(numpy_program, "BLOCK", 6 if blocked else 1 << 16)
+        # The ways that are quick for large arrays, for small ones.
         patch.setattr(numerics, "_FEW", 4)
+        patch.setattr(lanes, "_MANY", 2)
         program.run((*shape, 1), found)
     for name in ("out_ints", "out_floats"):
         assert same_bits(expected[name], found[name])
@@ -317,6 +319,22 @@ class TestFlow:
 
         agree(module_of(divisors), (50, 1, 1), {"out": np.zeros(50, np.int32)})
 
+    def test_conditions_at_the_border(self) -> None:
+        @pw.kernel(workgroup_size=(8, 8))
+        def neighbours(a: Array2D[f32], out: Array2D[f32]) -> None:
+            x, y = pw.global_id.x, pw.global_id.y
+            total = a[y, x]
+            if x > 0:
+                total -= a[y, x - 1]
+            if y < a.shape[0] - 1:
+                total += 2.0 * a[y + 1, x]
+            if x != 3:
+                total = f32(y)
+            out[y, x] = total
+
+        a = np.random.default_rng(0).random((70, 66)).astype(np.float32)
+        agree(module_of(neighbours), (66, 70, 1), {"a": a, "out": np.zeros_like(a)})
+
     def test_lanes_that_broke_do_not_come_back_after_a_continue(self) -> None:
         @pw.kernel
         def left(out: Array[i32]) -> None:
@@ -335,6 +353,26 @@ class TestFlow:
             out[i] = total
 
         agree(module_of(left), (8, 1, 1), {"out": np.zeros(8, np.int32)})
+
+    def test_a_function_called_by_some_lanes_narrows_them_by_another_axis(self) -> None:
+        @pw.function
+        def counted(x: i32) -> i32:
+            found = pw.local_array(i32, 4)
+            total = 0
+            if x % 3 == 1:
+                found[x % 4] = x
+                total = 50
+            if x > 5:
+                return 7
+            return found[1] + total
+
+        @pw.kernel(workgroup_size=(8, 8))
+        def some(out: Array2D[i32]) -> None:
+            x, y = pw.global_id.x, pw.global_id.y
+            if (x + y) % 2 == 0:
+                out[y, x] = counted(x)
+
+        agree(module_of(some), (8, 3, 1), {"out": np.zeros((3, 8), np.int32)})
 
     def test_a_switch_on_lanes_and_one_on_a_parameter(self) -> None:
         @pw.kernel

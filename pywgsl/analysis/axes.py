@@ -22,6 +22,7 @@ _Key = tuple[str, str | int, str]
 _Sources = frozenset[_Key | Axes]
 _NOTHING: _Sources = frozenset()
 
+_NARROWING = "narrowing"
 _EVERYWHERE_EQUAL = (ir.Id.NUM_WORKGROUPS, ir.Id.SUBGROUP_SIZE)
 _ALONG_X = (ir.Id.LOCAL_INDEX, ir.Id.SUBGROUP_INVOCATION)
 
@@ -94,6 +95,10 @@ def _called(function: str) -> _Key:
     return ("called", function, "")
 
 
+def _narrowing(function: str, number: int) -> _Key:
+    return (_NARROWING, function, str(number))
+
+
 def _result(function: str) -> _Key:
     return ("result", function, "")
 
@@ -129,6 +134,7 @@ class _Collector:
         self._params = {f.name: f.params for f in module.functions}
         self._function = ""
         self._scopes: list[_Scope] = []
+        self._narrowings: dict[tuple[str, _Sources], _Key] = {}
 
     def function(self, name: str, body: ir.Block) -> None:
         self._function = name
@@ -193,7 +199,7 @@ class _Collector:
         target = ir.root(statement.target)
         match target:
             case ir.Local(name=name):
-                self.sources[_local(self._function, name)] |= sources | self._conditions()
+                self.sources[_local(self._function, name)] |= sources | self._mask()
             case ir.Global(name=name, space=ir.Space.PRIVATE):
                 self.sources[_private(name)] |= sources | self._conditions()
                 self.sources[_private(name)].add(_called(self._function))
@@ -230,13 +236,27 @@ class _Collector:
 
     def _return(self, value: ir.Expr | None) -> None:
         if value is not None:
-            sources = self._leaves(value) | self._conditions()
-            self.sources[_result(self._function)] |= sources
+            self.sources[_result(self._function)] |= self._leaves(value) | self._mask()
         # Where every invocation of an outer scope returns, the loops in it end for all at once.
         conditions = _NOTHING
         for scope in reversed(self._scopes):
             conditions |= scope.conditions
             self.sources[scope.exits] |= conditions
+
+    def _mask(self) -> _Sources:
+        """What decides which invocations run a statement, of all that run in the launch.
+
+        In a function that some invocations call, a condition that they disagree on narrows
+        these; where they agree, nothing is narrowed.
+        """
+        conditions = self._conditions()
+        if not conditions or not self._function:
+            return conditions
+        key = self._narrowings.setdefault(
+            (self._function, conditions), _narrowing(self._function, len(self._narrowings))
+        )
+        self.sources[key] |= conditions
+        return frozenset({key})
 
     def _conditions(self) -> _Sources:
         return frozenset().union(*(scope.conditions for scope in self._scopes))
@@ -281,6 +301,8 @@ def _solve(sources: dict[_Key, set[_Key | Axes]]) -> dict[_Key, Axes]:
         changed = False
         for key, linked in links.items():
             joined = axes[key] | _union(axes.get(link, UNIFORM) for link in linked)
+            if joined and key[0] == _NARROWING:
+                joined |= axes.get(_called(str(key[1])), UNIFORM)
             if joined != axes[key]:
                 axes[key], changed = joined, True
     return axes

@@ -152,7 +152,7 @@ class Loops(Expressions):
         loop = self._loop(node, mask, masked=True)
         first, stride = self._named("first", bounds[0]), self._named("step", bounds[2])
         texts = [self.as_array(b, type_).text for b in (first, bounds[1], stride)]
-        count, trip = self.names.new("trips"), self.names.new("trip")
+        count, trip = self.names.new("count"), self.names.new("trip")
         self.out.line(f"{count} = trip_count({', '.join(texts)})")
         self.out.line(f"{trip} = 0")
         self.out.line(f"{loop.running} = narrowed({mask.text}, {count} > 0)")

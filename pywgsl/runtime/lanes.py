@@ -124,7 +124,28 @@ def merge(mask: Mask, new: Any, old: Any, depth: int = 0) -> Any:
         return new
     if mask is False:
         return old
+    if not depth and np.size(new) >= _MANY * mask.size:
+        patched = _patched(mask, new, old)
+        if patched is not None:
+            return patched
     return numerics.where(expanded(mask, depth), new, old)
+
+
+# A mask along one axis that leaves out a few rows or columns, as conditions at a border do.
+_MANY, _FEW = 64, 4
+
+
+def _patched(mask: Mask, new: Any, old: Any) -> Any:
+    """`new` with a few rows or columns of `old`, or None if the mask leaves out more."""
+    missing = np.flatnonzero(~mask)
+    if len(missing) > _FEW or mask.shape[0] != mask.size:
+        return None
+    shape = np.broadcast_shapes(np.shape(new), np.shape(old), mask.shape)
+    result, old = np.array(np.broadcast_to(new, shape)), np.broadcast_to(old, shape)
+    across = (slice(None),) * (mask.ndim - 1)
+    for position in missing:
+        result[(..., position, *across)] = old[(..., position, *across)]
+    return result
 
 
 # ---------------------------------------------------------------------------------- loops
