@@ -201,6 +201,9 @@ num_workgroups: Any = Ids(ir.Id.NUM_WORKGROUPS)
 #: The invocation's number in its workgroup, row by row.
 local_index: Any = Ids(ir.Id.LOCAL_INDEX)
 workgroup_size: Any = WorkgroupSize()
+#: How many invocations a subgroup has, and which of them this one is.
+subgroup_size: Any = Ids(ir.Id.SUBGROUP_SIZE)
+subgroup_invocation_id: Any = Ids(ir.Id.SUBGROUP_INVOCATION)
 
 #: The ids that are one number.
 WITHOUT_AXES = frozenset({ir.Id.LOCAL_INDEX, ir.Id.SUBGROUP_SIZE, ir.Id.SUBGROUP_INVOCATION})
@@ -209,5 +212,7 @@ WITHOUT_AXES = frozenset({ir.Id.LOCAL_INDEX, ir.Id.SUBGROUP_SIZE, ir.Id.SUBGROUP
 static_range: Any = Form("static_range")
 #: `local_array(f32, 8)`: an array of the invocation's own, all zero; more lengths make it nested.
 local_array: Any = Form("local_array")
+#: `workgroup_array(f32, 16, 17)`: memory that a workgroup shares, all zero; assign it to a name.
+workgroup_array: Any = Form("workgroup_array")
 #: `bitcast(u32, x)`: the same bits as another type.
 bitcast: Any = Form("bitcast")

@@ -35,10 +35,11 @@ class Divergence:
     builtin: str
     branch: Cause  # what made flow diverge
     source: Cause  # why that differs between invocations
+    help: str
 
 
-#: None stands for uniform; otherwise the branch that diverged, and why.
-Flow: TypeAlias = tuple[Cause, Cause] | None
+#: None stands for uniform; otherwise where flow diverged, why, and what to do about it.
+Flow: TypeAlias = tuple[Cause, Cause, str] | None
 Environment: TypeAlias = dict[str, Cause | None]
 
 _SHARED_IDS = frozenset({ir.Id.WORKGROUP, ir.Id.NUM_WORKGROUPS})
@@ -118,12 +119,12 @@ class _Walker:
                 self.loop(node, environment, flow)
             case ir.Break():
                 loop = self.frames[-1].loops[-1]
-                loop.left = loop.left or flow
+                loop.left = loop.left or _exit(flow, node, "leave the loop here", _STAY)
             case ir.Continue():
                 loop = self.frames[-1].loops[-1]
-                loop.skipped = loop.skipped or flow
+                loop.skipped = loop.skipped or _exit(flow, node, "skip what follows", _STAY)
             case ir.Return(value=value):
-                self.leave(value, environment, flow)
+                self.leave(node, value, environment, flow)
             case ir.Assert() | ir.Print():
                 pass
 
@@ -146,11 +147,13 @@ class _Walker:
             place = place.base
         return cause
 
-    def leave(self, value: ir.Expr | None, environment: Environment, flow: Flow) -> None:
+    def leave(
+        self, node: ir.Return, value: ir.Expr | None, environment: Environment, flow: Flow
+    ) -> None:
         frame = self.frames[-1]
         cause = None if value is None else self.value(value, environment, flow)
         frame.result = frame.result or cause or (flow[1] if flow else None)
-        frame.returned = frame.returned or flow
+        frame.returned = frame.returned or _exit(flow, node, "return here", _NO_RETURN)
 
     def branch(
         self,
@@ -256,9 +259,7 @@ class _Walker:
         places = row.scope is Scope.ATOMIC
         cause = self.first(node.args[places:], environment, flow)
         if row.scope is Scope.WORKGROUP and flow is not None:
-            self.found.setdefault(
-                (node.span, row.name), Divergence(node.span, row.name, flow[0], flow[1])
-            )
+            self.found.setdefault((node.span, row.name), Divergence(node.span, row.name, *flow))
         if row.scope is None:
             return cause
         text = f"`{row.name}` gives each invocation its own result"
@@ -274,4 +275,15 @@ class _Walker:
 def _diverged(condition: ir.Expr, cause: Cause | None) -> Flow:
     if cause is None:
         return None
-    return Cause(condition.span, "not all invocations of a workgroup take this branch"), cause
+    branch = Cause(condition.span, "not all invocations of a workgroup agree on this")
+    return branch, cause, _MOVE_OUT
+
+
+def _exit(flow: Flow, node: ir.Stmt, what: str, fix: str) -> Flow:
+    """Return flow that has diverged because some invocations have left."""
+    return None if flow is None else (Cause(node.span, f"some invocations {what}"), flow[1], fix)
+
+
+_MOVE_OUT = "move it out of the branch: what the branch guards can stay inside"
+_NO_RETURN = "let every invocation go on: put what follows into `if …:` instead of returning"
+_STAY = "let every invocation make the same trips, and guard what it does in them with `if …:`"

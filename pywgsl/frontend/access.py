@@ -6,7 +6,7 @@ import difflib
 import enum
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
 from typing import Any, NoReturn
@@ -15,7 +15,7 @@ import numpy as np
 
 from pywgsl import ir, lang, syntax
 from pywgsl.builtins import Builtin
-from pywgsl.frontend import calls, fold
+from pywgsl.frontend import fold
 from pywgsl.frontend.context import (
     Context,
     Host,
@@ -26,6 +26,7 @@ from pywgsl.frontend.context import (
 from pywgsl.frontend.convert import (
     concrete,
     describe,
+    known_value,
     number_of,
 )
 from pywgsl.ir import BinaryOp
@@ -112,20 +113,21 @@ def host_attribute(ctx: Context, base: Host, node: syntax.Attribute) -> Value:
     return host_value(ctx, found, node.span, Origin(host, node.name, read))
 
 
-def buffer_attribute(ctx: Context, base: ir.Expr, node: syntax.Attribute) -> Value:
-    """Return `shape`, `size` or `ndim` of a buffer."""
-    assert isinstance(base, ir.Global)
-    assert isinstance(base.type, RuntimeArray)
-    lengths = [ir.Shape(base, axis, I32, span=node.span) for axis in range(base.type.ndim)]
+def array_attribute(ctx: Context, base: ir.Expr, node: syntax.Attribute) -> Value:
+    """Return `shape`, `size` or `ndim` of an array."""
+    lengths = _lengths(base, node.span)
     match node.name:
         case "shape":
-            return TupleValue(tuple(lengths), node.span)
+            return TupleValue(lengths, node.span)
         case "ndim":
-            return ir.Literal(base.type.ndim, I32, span=node.span)
+            return ir.Literal(len(lengths), I32, span=node.span)
         case "size":
-            size: ir.Expr = lengths[0]
+            size = lengths[0]
             for length in lengths[1:]:
-                size = ir.Binary(BinaryOp.MUL, size, length, I32, span=node.span)
+                if isinstance(size, ir.Literal) and isinstance(length, ir.Literal):
+                    size = replace(size, value=size.value * length.value)
+                else:
+                    size = ir.Binary(BinaryOp.MUL, size, length, I32, span=node.span)
             return size
     ctx.error(
         "E0204",
@@ -133,6 +135,18 @@ def buffer_attribute(ctx: Context, base: ir.Expr, node: syntax.Attribute) -> Val
         node.name_span,
         help="it has `shape`, `size` and `ndim`",
     )
+
+
+def _lengths(base: ir.Expr, span: Span) -> tuple[ir.Expr, ...]:
+    """Return the lengths of a buffer, which a launch decides, or of an array of arrays."""
+    if isinstance(base, ir.Global) and isinstance(base.type, RuntimeArray):
+        return tuple(ir.Shape(base, axis, I32, span=span) for axis in range(base.type.ndim))
+    lengths: list[ir.Expr] = []
+    type_ = base.type
+    while isinstance(type_, FixedArray):
+        lengths.append(ir.Literal(type_.length, I32, span=span))
+        type_ = type_.element
+    return tuple(lengths)
 
 
 def component(ctx: Context, base: ir.Expr, node: syntax.Attribute) -> ir.Expr:
@@ -177,9 +191,7 @@ def host_subscript(
     """Return what a form such as `array[f32, 4]` makes of the objects in its brackets."""
     parts = []
     for item in items:
-        known = (
-            item.value if isinstance(item, Host) else calls.known_value(ctx, number_of(ctx, item))
-        )
+        known = item.value if isinstance(item, Host) else known_value(ctx, number_of(ctx, item))
         if known is None:
             _unknown_subscript(ctx, base, item)
         parts.append(known)

@@ -21,6 +21,7 @@ from pywgsl.frontend.context import (
     Value,
     changes_memory,
     has_memory_load,
+    is_memory,
     is_simple,
     is_tuple,
 )
@@ -36,6 +37,7 @@ from pywgsl.frontend.convert import (
 )
 from pywgsl.frontend.expressions import expression, value, values
 from pywgsl.frontend.handing import hand_over, take_result
+from pywgsl.frontend.shared import Undeclared, declare_shared
 from pywgsl.source import Span
 from pywgsl.types import (
     BOOL,
@@ -58,7 +60,7 @@ def _kept(ctx: Context, found: Value) -> Value:
     """Return a value for several targets: computed once, before any of them is assigned."""
     if isinstance(found, TupleValue):
         return replace(found, items=tuple(_kept(ctx, item) for item in found.items))
-    if isinstance(found, Host) or isinstance(found.type, RuntimeArray):
+    if isinstance(found, Host) or is_memory(found):
         return found
     found = number_of(ctx, found)
     if isinstance(found, ir.Literal):
@@ -132,6 +134,8 @@ def _keep_as_alias(ctx: Context, web: int, target: syntax.Name, found: Value) ->
             "another",
             target.span,
         )
+    if isinstance(found, Host) and isinstance(found.value, Undeclared):
+        found = declare_shared(ctx, target, found.value)
     ctx.web_values[web] = found
     return True
 
@@ -140,7 +144,7 @@ def _is_fixed(found: Value) -> bool:
     """Whether something stays what it is wherever it is used: no place, and no load."""
     if isinstance(found, TupleValue):
         return all(_is_fixed(item) for item in found.items)
-    return isinstance(found, Host | ir.Shape) or isinstance(found.type, RuntimeArray)
+    return isinstance(found, Host | ir.Shape) or is_memory(found)
 
 
 def _has_value(found: Value) -> bool:
@@ -206,7 +210,7 @@ def _before(ctx: Context, item: Value, targets: Sequence[syntax.Expr]) -> Value:
     """Return an item as it is before `targets` are assigned."""
     if isinstance(item, TupleValue):
         return replace(item, items=tuple(_before(ctx, i, targets) for i in item.items))
-    if isinstance(item, Host | ir.Literal) or isinstance(item.type, RuntimeArray):
+    if isinstance(item, Host | ir.Literal) or is_memory(item):
         return item
     if _may_be_changed(ctx, item, targets):
         return ctx.temporary(concrete(ctx, item))

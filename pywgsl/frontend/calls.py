@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from pywgsl import ir, lang, syntax
-from pywgsl.builtins import BUILTINS, FROM_PYTHON, Builtin
+from pywgsl.builtins import BUILTINS, FROM_PYTHON, Builtin, Scope
 from pywgsl.frontend import fold
 from pywgsl.frontend.context import Abort, Context, Host, TupleValue, Value
 from pywgsl.frontend.convert import (
@@ -19,9 +19,11 @@ from pywgsl.frontend.convert import (
     describe,
     is_abstract,
     is_open,
+    known_value,
     number_of,
 )
 from pywgsl.frontend.definition import Helper
+from pywgsl.frontend.shared import Undeclared, atomic_place
 from pywgsl.source import Span
 from pywgsl.types import (
     ABSTRACT_FLOAT,
@@ -83,6 +85,9 @@ def call(
         return constant
     row = function if isinstance(function, Builtin) else FROM_PYTHON.get(function)
     if row is not None:
+        if row.scope is Scope.ATOMIC:
+            place = atomic_place(ctx, row, args, span)
+            return _builtin(ctx, row, [place, *_numbers(ctx, args[2:])], span)
         return _builtin(ctx, row, _numbers(ctx, args), span)
     return _form(ctx, callee, args, span)
 
@@ -114,13 +119,12 @@ def _form(ctx: Context, callee: Host, args: Sequence[Value], span: Span) -> Valu
         case FixedArray():
             return _construct_array(ctx, function, _numbers(ctx, args), span)
         case lang.Form(name="local_array"):
-            return _local_array(ctx, args, span)
+            return ir.Construct(_array_type(ctx, "local_array", args, span), (), span=span)
+        case lang.Form(name="workgroup_array"):
+            return Host(Undeclared(_array_type(ctx, "workgroup_array", args, span)), span)
         case lang.Form(name="bitcast"):
             return _bitcast(ctx, args, span)
-        case lang.Form(name=name):
-            fix = _RANGE_HELP if function is lang.static_range else None
-            ctx.error("E0312", f"`{name}` cannot be used here", callee.span, help=fix)
-    if function in (python.range, python.reversed):
+    if function in (python.range, python.reversed, lang.static_range):
         ctx.error(
             "E0312", f"`{callee.span.text}` cannot be used here", callee.span, help=_RANGE_HELP
         )
@@ -264,27 +268,28 @@ def _construct_array(ctx: Context, target: FixedArray, args: list[ir.Expr], span
     return ir.Construct(target, parts, span=span)
 
 
-def _local_array(ctx: Context, args: Sequence[Value], span: Span) -> ir.Expr:
+def _array_type(ctx: Context, name: str, args: Sequence[Value], span: Span) -> Type:
+    """Return the type of `local_array(f32, 8)` and its like: more lengths nest."""
     element = args[0].value if args and isinstance(args[0], Host) else None
     element = _PYTHON_TYPES.get(element, element) if _hashable(element) else element
     if not isinstance(element, Scalar | Vector | Matrix | FixedArray) or len(args) < 2:
         ctx.error(
             "E0311",
-            "`local_array` takes a type and at least one length",
+            f"`{name}` takes a type and at least one length",
             span,
-            help="for example `pw.local_array(f32, 8)`",
+            help=f"for example `pw.{name}(f32, 8)`",
         )
     type_: Type = element
     for arg in reversed(args[1:]):
-        type_ = FixedArray(type_, constant_length(ctx, arg, "`local_array`"))
+        type_ = FixedArray(type_, constant_length(ctx, arg, f"`{name}`"))
     if size_of(type_) > _MOST_BYTES:
         ctx.error(
             "E0315",
-            f"a local array takes at most {_MOST_BYTES} bytes, but this takes {size_of(type_)}",
+            f"`{name}` takes at most {_MOST_BYTES} bytes, but this takes {size_of(type_)}",
             span,
             help="use a buffer, a parameter `Array[…]`, for so much",
         )
-    return ir.Construct(type_, (), span=span)
+    return type_
 
 
 def constant_length(ctx: Context, value: Value, where: str) -> int:
@@ -302,17 +307,6 @@ def constant_length(ctx: Context, value: Value, where: str) -> int:
             "E0315", f"a length of {where} must be at least 1, but this is {number}", value.span
         )
     return number
-
-
-def known_value(ctx: Context, expr: ir.Expr) -> bool | int | float | None:
-    """Return the value of a constant, or of a variable that only ever holds one."""
-    match expr:
-        case ir.Literal(value=value):
-            return value
-        case ir.Local(name=name):
-            return ctx.known.get(name)
-        case _:
-            return None
 
 
 def _bitcast(ctx: Context, args: Sequence[Value], span: Span) -> ir.Expr:

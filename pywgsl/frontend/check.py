@@ -19,6 +19,7 @@ from pywgsl.frontend.capture import capture
 from pywgsl.frontend.context import Captures, Program, Value
 from pywgsl.frontend.definition import MISSING, Captured, KernelParameter, Kind, Parameter
 from pywgsl.frontend.fold import literal
+from pywgsl.frontend.shared import check_uniform_flow
 from pywgsl.types import (
     BOOL,
     FixedArray,
@@ -110,13 +111,18 @@ def check_kernel(
         CompileError: with every independent mistake.
     """
     program = Program(workgroup_size or definition.workgroup_size, functions.invoke)
+    program.global_names |= {p.name for p in definition.parameters}
     bound = {p.name: _bound(p, constants) for p in definition.parameters}
     with _deep_recursion():
         try:
             checked = functions.check_body(program, definition.captured, bound, is_kernel=True)
         except functions.Rejected as rejected:
             raise CompileError(rejected.diagnostics) from None
-    return Checked(_module(definition, constants, program, checked.body), program.captures)
+        module = _module(definition, constants, program, checked.body)
+        diverging = check_uniform_flow(module)
+    if diverging:
+        raise CompileError(diverging)
+    return Checked(module, program.captures)
 
 
 def _module(
@@ -136,12 +142,24 @@ def _module(
         body,
         program.workgroup_size,
         structs=tuple(structs.values()),
+        variables=_named_variables(program, (body, *(f.body for f in used))),
         functions=used,
         constants=tuple(constants.items()),
         checked=definition.checked,
         doc=definition.captured.tree.doc,
         span=definition.captured.tree.span,
     )
+
+
+def _named_variables(program: Program, blocks: tuple[ir.Block, ...]) -> tuple[ir.Variable, ...]:
+    """Return the workgroup variables that are used."""
+    names = {
+        node.name
+        for block in blocks
+        for node in ir.walk_block(block)
+        if isinstance(node, ir.Global) and node.space is ir.Space.WORKGROUP
+    }
+    return tuple(v for v in program.variables.values() if v.name in names)
 
 
 def _note_structs(type_: Type | None, structs: dict[str, Struct]) -> None:

@@ -115,7 +115,17 @@ class Program:
     in_progress: list[Any] = field(default_factory=list)
     function_names: set[str] = field(default_factory=set)
     structs: dict[tuple[Type, ...], Struct] = field(default_factory=dict)
+    variables: dict[Any, ir.Variable] = field(default_factory=dict)
+    global_names: set[str] = field(default_factory=set)
     captures: Captures = field(default_factory=Captures)
+
+    def global_name(self, name: str) -> str:
+        """Return `name`, or it with a number, unused at module scope."""
+        candidate, n = name, 1
+        while candidate in self.global_names:
+            candidate, n = f"{name}_{n}", n + 1
+        self.global_names.add(candidate)
+        return candidate
 
     def has_effect(self, expr: ir.Expr) -> bool:
         """Whether evaluating an expression's outermost call does more than give a value."""
@@ -360,6 +370,11 @@ class Context:
     def lookup(self, name: syntax.Name) -> Any:
         """Return the object that a name outside the function stands for; `KeyError` if none."""
         return self.captured.lookup(name.id)
+
+
+def is_memory(value: Value) -> bool:
+    """Whether a value is memory that is named and not copied: a buffer, or a workgroup array."""
+    return isinstance(value, ir.Global) and value.space in (ir.Space.STORAGE, ir.Space.WORKGROUP)
 
 
 def has_memory_load(expr: ir.Expr, program: Program) -> bool:

@@ -13,7 +13,7 @@ from pywgsl.builtins import BUILTINS
 from pywgsl.frontend import calls, fold, operators
 from pywgsl.frontend.access import (
     Origin,
-    buffer_attribute,
+    array_attribute,
     component,
     host_attribute,
     host_subscript,
@@ -29,6 +29,7 @@ from pywgsl.frontend.context import (
     Value,
     changes_memory,
     has_memory_load,
+    is_memory,
     is_simple,
 )
 from pywgsl.frontend.convert import (
@@ -44,6 +45,7 @@ from pywgsl.ir import BinaryOp
 from pywgsl.source import Span
 from pywgsl.types import (
     BOOL,
+    FixedArray,
     RuntimeArray,
     Scalar,
     Type,
@@ -120,7 +122,7 @@ def _loaded(ctx: Context, found: Value) -> Value:
     """Return a value as it is now, before what follows changes memory."""
     if isinstance(found, TupleValue):
         return replace(found, items=tuple(_loaded(ctx, item) for item in found.items))
-    if isinstance(found, Host) or isinstance(found.type, RuntimeArray):
+    if isinstance(found, Host) or is_memory(found):
         return found
     return ctx.temporary(concrete(ctx, found)) if has_memory_load(found, ctx.program) else found
 
@@ -312,7 +314,7 @@ def _is_fixed(found: Value) -> bool:
     """Whether something must be known when the kernel is compiled: an array, a function."""
     if isinstance(found, Host):
         return not isinstance(found.value, lang.Ids | lang.WorkgroupSize)
-    return not isinstance(found, TupleValue) and isinstance(found.type, RuntimeArray)
+    return is_memory(found)
 
 
 def _choose(
@@ -431,8 +433,8 @@ def _attribute(ctx: Context, node: syntax.Attribute) -> Value:
         return host_attribute(ctx, base, node)
     if isinstance(base, TupleValue):
         ctx.error("E0204", f"a tuple has no attribute `{node.name}`", node.name_span)
-    if isinstance(base.type, RuntimeArray):
-        return buffer_attribute(ctx, base, node)
+    if isinstance(base.type, RuntimeArray | FixedArray):
+        return array_attribute(ctx, base, node)
     return component(ctx, base, node)
 
 

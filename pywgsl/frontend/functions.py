@@ -8,17 +8,27 @@ from typing import Any, NoReturn
 
 from pywgsl import ir, lang, syntax
 from pywgsl.errors import Diagnostic, Label
-from pywgsl.frontend import calls, fold, statements
+from pywgsl.frontend import fold, statements
 from pywgsl.frontend.annotations import type_help
 from pywgsl.frontend.assign import assign_name, note_annotations
 from pywgsl.frontend.constants import evaluator
-from pywgsl.frontend.context import Abort, Context, Host, Inferred, Program, TupleValue, Value
+from pywgsl.frontend.context import (
+    Abort,
+    Context,
+    Host,
+    Inferred,
+    Program,
+    TupleValue,
+    Value,
+    is_memory,
+)
 from pywgsl.frontend.convert import (
     coerce,
     concrete,
     describe,
     is_abstract,
     is_open,
+    known_value,
     number_of,
 )
 from pywgsl.frontend.declare import declare
@@ -34,6 +44,7 @@ from pywgsl.types import (
     F32,
     I32,
     U32,
+    FixedArray,
     RuntimeArray,
     Scalar,
     Struct,
@@ -113,7 +124,7 @@ def _scope(
     for name, value in bound.items():
         if isinstance(value, ir.Literal):
             constants[name] = value.value
-        elif not isinstance(value, Host | TupleValue) and isinstance(value.type, RuntimeArray):
+        elif isinstance(value, ir.Global) and is_memory(value):
             constants[name] = value.type
     hidden = assigned_names(captured.tree) | (bound.keys() - constants.keys())
     constant = evaluator(captured.lookup, constants, hidden, program.workgroup_size)
@@ -145,7 +156,7 @@ def _bind_parameters(ctx: Context) -> None:
             continue
         target = syntax.Name(parameter.name, span=parameter.span)
         try:
-            if isinstance(bound, Host | TupleValue) or isinstance(bound.type, RuntimeArray):
+            if isinstance(bound, Host | TupleValue) or is_memory(bound):
                 ctx.error(
                     "E0321",
                     f"`{parameter.name}` cannot stand for {describe(bound)} on one path and "
@@ -207,9 +218,7 @@ def invoke(
 
 def _passes(parameter: Parameter, value: ir.Expr) -> bool:
     """Whether an argument is passed at run time; buffers and constants are compiled in."""
-    return not isinstance(value.type, RuntimeArray) and not isinstance(
-        parameter.annotation, lang.ConstType
-    )
+    return not is_memory(value) and not isinstance(parameter.annotation, lang.ConstType)
 
 
 def _match_arguments(
@@ -285,12 +294,22 @@ def _argument(
         return value
     type_ = _annotated(ctx, parameter)
     if isinstance(type_, RuntimeArray):
-        if isinstance(value, Host | TupleValue) or value.type != type_:
+        if isinstance(value, Host | TupleValue) or not _is_array_of(value, type_):
             ctx.error(
                 "E0303", f"{where} is `{type_}`, but this is {describe(value)}", value.span, label
             )
         return value
     return coerce(ctx, number_of(ctx, value), type_, where, label)
+
+
+def _is_array_of(value: ir.Expr, type_: RuntimeArray) -> bool:
+    """Whether a value is a buffer or workgroup array of that element type and number of axes."""
+    if value.type == type_:
+        return True
+    element, ndim = value.type, 0
+    while isinstance(element, FixedArray) and ndim < type_.ndim:
+        element, ndim = element.element, ndim + 1
+    return is_memory(value) and element == type_.element and ndim == type_.ndim
 
 
 def _annotated(ctx: Context, parameter: Parameter) -> Type:
@@ -303,7 +322,7 @@ def _annotated(ctx: Context, parameter: Parameter) -> Type:
 
 def _constant(ctx: Context, value: Value, kind: type, where: str, label: Label) -> ir.Literal:
     """Return the argument for a compile-time parameter."""
-    number = None if isinstance(value, Host | TupleValue) else calls.known_value(ctx, value)
+    number = None if isinstance(value, Host | TupleValue) else known_value(ctx, value)
     if number is None:
         fix = f"use a literal, a number of the module, or a `pw.Const[{kind.__name__}]`"
         message = f"{where} must be known when the kernel is compiled"
