@@ -211,12 +211,13 @@ class _Walker:
             assert path is not None
             labels.append(Label(*path))
         if max(reaching) < 0 and not labels:
-            first = min((w.span for w in self.scope.writes if w.id == name.id), key=_start)
+            writes = [w.span for w in self.scope.writes if w.id == name.id]
+            text = f"this makes `{name.id}` a local of the whole function"
             return Diagnostic(
                 "E0202",
                 f"`{name.id}` is read before anything is assigned to it",
                 Label(name.span),
-                (Label(first, f"this makes `{name.id}` a local of the whole function"),),
+                tuple(Label(span, text) for span in sorted(writes, key=_start)[:1]),
                 help=f"assign it first: `{name.id} = …`",
             )
         return Diagnostic(
