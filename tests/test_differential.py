@@ -169,6 +169,28 @@ _FOUND = {
         {"a": [5], "b": [[5, 6], [7, 8]]},
         {"a": [0], "b": [[5, 6], [7, 8]]},
     ),
+    "values are checked like buffers": (
+        """
+        @pw.kernel(checked=True)
+        def kernel(a: Array[i32], v: Array2D[i32]):
+            own = pw.array[i32, 3](5, 6, 7)
+            u = vec3i(1, 2, 3)
+            own[a[0]] = u[a[0]] = 9
+            own[a[1]] = u[a[1]] = 8
+            own[a[2]] += 1
+            for k in range(3):
+                v[0, k], v[1, k] = own[k], u[k]
+            nested = pw.local_array(i32, 2, 2)
+            nested[1][a[0]] = 4
+            nested[a[0]][1] = 5
+            nested[a[2]][a[2]] = 6
+            a[3] = own[a[0]] + u[a[1]] + nested[1][a[0]] + nested[a[1]][0]
+            a[4] = nested[0][0] + nested[0][1] * 2 + nested[1][0] * 3 + nested[1][1] * 7
+            a[0] = own[a[2]]
+        """,
+        {"a": [3, -1, 1, 99, 99], "v": [[0, 0, 0], [0, 0, 0]]},
+        {"a": [7, -1, 1, 0, 42], "v": [[5, 7, 7], [1, 2, 3]]},
+    ),
     "an id meets a vector": (
         """
         @pw.kernel{options}
@@ -185,7 +207,11 @@ _FOUND = {
 
 
 def test_an_unchecked_index_that_is_no_i32_is_accepted(accepted: Callable[[str], None]):
-    text = "def kernel(a: Array2D[i32]):\n    a[0, 0] = a[u32(4294967295), 0] + a[0, u32(1 << 31)]\n"
+    text = """
+    def kernel(a: Array2D[i32], b: Array[i32]):
+        a[0, 0] = a[u32(4294967295), 0] + a[0, u32(1 << 31)]
+        b[u32(4294967295)] = b[u32(4294967295)] + b[u32(4294967294)]
+    """
     accepted(pw.kernel_from_source(text).wgsl())
 
 

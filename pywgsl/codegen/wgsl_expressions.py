@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import assert_never
 
@@ -376,8 +377,40 @@ class Expressions:
         code = self._raw(node, target=False)
         if is_carried(node):
             scalar_zero = ir.Literal(0, U32)
-            return infix(code, "!=", self.splat(scalar_zero, stored(node.type)))
+            code = infix(code, "!=", self.splat(scalar_zero, stored(node.type)))
+        if self._module.module.checked and isinstance(node.type, Scalar | Vector):
+            return self._or_zero(node, code)
         return code
+
+    def _or_zero(self, node: ir.Expr, code: Code) -> Code:
+        """Zero where an index is outside of a value; buffers have functions for that."""
+        inside: list[Code] = []
+        part = node
+        while isinstance(part, ir.Index | ir.Member | ir.Swizzle):
+            if isinstance(part, ir.Index) and not isinstance(part.base.type, RuntimeArray):
+                inside += self.limits(part)
+            part = part.base
+        if not inside:
+            return code
+        zero = Code(self._module.zero(type_of(node)))
+        return call("select", zero, code, functools.reduce(_both, inside))
+
+    def limits(self, node: ir.Index) -> list[Code]:
+        """The conditions under which indices are inside; none for one that surely is."""
+        if isinstance(node.base, ir.Global) and isinstance(node.base.type, RuntimeArray):
+            name = node.base.name
+            ends = [
+                call("u32", Code(self._module.uniform(AxisLength(name, axis))))
+                for axis in range(len(node.indices))
+            ]
+        else:
+            end = length_of(type_of(node.base))
+            found = self._module.ranges.interval(node.indices[0], self._scope.function)
+            if found.low >= 0 and found.high < end:
+                return []
+            ends = [Code(f"{end}u")]
+        pairs = zip(node.indices, ends, strict=True)
+        return [infix(self.unsigned(index), "<", end) for index, end in pairs]
 
     def place(self, node: ir.Expr) -> Code:
         """Return the text of a place to store into."""
@@ -453,3 +486,7 @@ class Expressions:
             return False
         root = ir.root(node)
         return isinstance(root, ir.Global) and root.name in self._module.atomics
+
+
+def _both(left: Code, right: Code) -> Code:
+    return infix(left, "&&", right)

@@ -6,8 +6,8 @@ from pywgsl import ir
 from pywgsl.ir import type_of
 from pywgsl.types import BOOL, FixedArray, Matrix, Type, Vector, scalar_of
 
-#: The length of a buffer, which is known only at launch: no constant index reaches it.
-NO_END = 2**32
+#: The length of a buffer, which is known only at launch: naga refuses the last index that a u32 has.
+NO_END = 2**32 - 1
 
 
 def is_constant(node: ir.Expr) -> bool:

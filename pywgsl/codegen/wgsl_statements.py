@@ -9,7 +9,7 @@ from pywgsl import ir
 from pywgsl.analysis.order import acts, value_first
 from pywgsl.analysis.ranges import everything
 from pywgsl.builtins import BUILTINS
-from pywgsl.codegen.layout import AxisLength, stored
+from pywgsl.codegen.layout import stored
 from pywgsl.codegen.scope import FunctionScope
 from pywgsl.codegen.split import split
 from pywgsl.codegen.wgsl_expressions import Expressions, TooDeepError
@@ -17,7 +17,7 @@ from pywgsl.codegen.wgsl_places import is_carried, is_simple
 from pywgsl.codegen.writer import Code, Writer, call, infix
 from pywgsl.ir import BinaryOp, UnaryOp, type_of
 from pywgsl.source import Span
-from pywgsl.types import BOOL, I32, U32, RuntimeArray
+from pywgsl.types import BOOL, I32, U32
 
 # WGSL has these only for two operands of one type.
 _BITWISE = {BinaryOp.BIT_AND, BinaryOp.BIT_OR, BinaryOp.BIT_XOR}
@@ -145,7 +145,7 @@ class Statements:
 
     def _assign(self, node: ir.Assign) -> None:
         target, guard = node.target, ""
-        checked = self._module.module.checked and isinstance(ir.root(target).type, RuntimeArray)
+        checked = self._module.module.checked and target != ir.root(target)
         if value_first(node) or (checked and acts(node.value)):
             # A call runs wherever its result goes, even if that is nowhere.
             node = replace(node, value=self._simple(node.value, node.span, "result"))
@@ -175,24 +175,16 @@ class Statements:
         return call(str(stored(type_of(value))), code).text
 
     def _guarded(self, target: ir.Expr, span: Span) -> tuple[ir.Expr, str]:
-        """Return a target with simple indices, and the condition that it is inside its buffer."""
+        """Return a target with simple indices, and the condition that they are inside."""
         path: list[ir.Index | ir.Member | ir.Swizzle] = []
-        place = target
-        while isinstance(place, ir.Index | ir.Member | ir.Swizzle):
-            path.append(place)
-            place = place.base
-        if not path or not isinstance(place.type, RuntimeArray):
-            return target, ""
-        element = path.pop()
-        assert isinstance(element, ir.Index)
-        assert isinstance(place, ir.Global)
-        indices = tuple(self._simple(index, span) for index in element.indices)
+        while isinstance(target, ir.Index | ir.Member | ir.Swizzle):
+            path.append(target)
+            target = target.base
         inside: list[str] = []
-        for axis, index in enumerate(indices):
-            length = call("u32", Code(self._module.uniform(AxisLength(place.name, axis))))
-            inside.append(infix(self._expressions.unsigned(index), "<", length).text)
-        target = replace(element, indices=indices)
         for part in reversed(path):
+            if isinstance(part, ir.Index) and self._expressions.limits(part):
+                part = replace(part, indices=tuple(self._simple(i, span) for i in part.indices))
+                inside += (limit.text for limit in self._expressions.limits(part))
             target = replace(part, base=target)
         return target, " && ".join(inside)
 
