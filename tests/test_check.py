@@ -280,6 +280,12 @@ def test_mistakes_do_not_cascade() -> None:
     assert codes(f"v = missing\n{uses}") == ["E0201"]
 
 
+def test_what_is_wrong_with_a_name_is_said_once() -> None:
+    assert codes("y[0] = missing\ny[1] = missing + 1\nif missing > 0:\n    y[2] = 1") == ["E0201"]
+    assert codes("if n > 0:\n    v = 1\ny[0] = v\ny[1] = v + v") == ["E0203"]
+    assert codes("v = n\ny[0] = v[0] + v[1]") == ["E0318"]
+
+
 def test_mistakes_behind_wrong_conditions_are_reported() -> None:
     assert codes("if n:\n    y[0] = p") == ["E0307", "E0201"]
     assert codes("while n:\n    y[0] = p") == ["E0307", "E0201"]

@@ -277,7 +277,7 @@ class Context:
     ) -> None:
         """Note a mistake and go on."""
         found = Diagnostic(code, message, Label(span, label), secondary, help)
-        if found not in self.diagnostics:
+        if not any(_says_the_same(found, known) for known in self.diagnostics):
             self.diagnostics.append(found)
 
     # ---------------------------------------------------------------------------- statements
@@ -375,6 +375,19 @@ class Context:
 def is_memory(value: Value) -> bool:
     """Whether a value is memory that is named and not copied: a buffer, or a workgroup array."""
     return isinstance(value, ir.Global) and value.space in (ir.Space.STORAGE, ir.Space.WORKGROUP)
+
+
+#: What is wrong with a name is wrong wherever it is used, so the first use says it.
+_OF_A_NAME = {"E0201", "E0318"}
+
+
+def _says_the_same(found: Diagnostic, known: Diagnostic) -> bool:
+    if found.code in _OF_A_NAME and found.code == known.code:
+        return (found.message, found.primary.span.text) == (
+            known.message,
+            known.primary.span.text,
+        )
+    return found == known
 
 
 def has_memory_load(expr: ir.Expr, program: Program) -> bool:

@@ -186,11 +186,14 @@ class _Walker:
     def finish(self) -> list[Diagnostic]:
         """Join webs along every read, and report reads that may find nothing."""
         diagnostics = []
-        for name, reaching in self.reaching.items():
+        told: set[tuple[str, Reaching]] = set()
+        for name, reaching in sorted(self.reaching.items(), key=lambda item: item[0].span.start):
             webs = sorted(r for r in reaching if r >= 0)
             for other in webs[1:]:
                 self.parent[self.find(other)] = self.find(webs[0])
-            if len(webs) < len(reaching):
+            missing = frozenset(r for r in reaching if r < 0)
+            if missing and (name.id, missing) not in told:
+                told.add((name.id, missing))
                 diagnostics.append(self.unassigned(name, reaching))
         scope = self.scope
         for name, reaching in self.reaching.items():
@@ -201,7 +204,6 @@ class _Walker:
         scope.parameters = {name: self.find(web) for name, web in scope.parameters.items()}
         for web in (*scope.writes.values(), *scope.parameters.values()):
             scope.assignments[web] = scope.assignments.get(web, 0) + 1
-        diagnostics.sort(key=lambda d: d.primary.span.start)
         return diagnostics
 
     def unassigned(self, name: syntax.Name, reaching: Reaching) -> Diagnostic:
