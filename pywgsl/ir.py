@@ -118,6 +118,8 @@ class Id(enum.Enum):
     LOCAL_INDEX = "local_index"
     SUBGROUP_SIZE = "subgroup_size"
     SUBGROUP_INVOCATION = "subgroup_invocation_id"
+    SUBGROUP = "subgroup_id"
+    NUM_SUBGROUPS = "num_subgroups"
 
 
 # ----------------------------------------------------------------------------- expressions

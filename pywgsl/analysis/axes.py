@@ -23,8 +23,8 @@ _Sources = frozenset[_Key | Axes]
 _NOTHING: _Sources = frozenset()
 
 _NARROWING = "narrowing"
-_EVERYWHERE_EQUAL = (ir.Id.NUM_WORKGROUPS, ir.Id.SUBGROUP_SIZE)
-_ALONG_X = (ir.Id.LOCAL_INDEX, ir.Id.SUBGROUP_INVOCATION)
+_EVERYWHERE_EQUAL = (ir.Id.NUM_WORKGROUPS, ir.Id.SUBGROUP_SIZE, ir.Id.NUM_SUBGROUPS)
+_ALONG_X = (ir.Id.LOCAL_INDEX, ir.Id.SUBGROUP_INVOCATION, ir.Id.SUBGROUP)
 
 
 class LaneAxes:

@@ -8,6 +8,7 @@ arguments.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -172,11 +173,15 @@ def id_interval(id_: ir.Id, axis: int, workgroup_size: tuple[int, int, int]) -> 
         case ir.Id.NUM_WORKGROUPS:
             return Interval(1, groups)
         case ir.Id.LOCAL_INDEX:
-            return Interval(0, workgroup_size[0] * workgroup_size[1] * workgroup_size[2] - 1)
+            return Interval(0, math.prod(workgroup_size) - 1)
         case ir.Id.SUBGROUP_SIZE:
             return Interval(1, _MAX_SUBGROUP)
         case ir.Id.SUBGROUP_INVOCATION:
             return Interval(0, _MAX_SUBGROUP - 1)
+        case ir.Id.SUBGROUP:
+            return Interval(0, math.prod(workgroup_size) - 1)
+        case ir.Id.NUM_SUBGROUPS:
+            return Interval(1, math.prod(workgroup_size))
 
 
 def _length(array: Type) -> Interval:

@@ -6,10 +6,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from pywgsl import ir
+from pywgsl.builtins import BUILTINS, Scope
 from pywgsl.types import FixedArray, RuntimeArray, Struct, Type
 
 #: A component of an id: which id, and its axis.
 IdKey = tuple[ir.Id, int]
+
+#: An operation of a whole workgroup on values: its builtin, and their type.
+Collective = tuple[str, Type]
 
 _SYNCHRONIZING = ("workgroup_", "subgroup_", "storage_barrier")
 
@@ -25,6 +29,7 @@ class Uses:
     indexed: set[tuple[str, int]] = field(default_factory=set)  # buffers, with their ndim
     atomics: set[str] = field(default_factory=set)
     builtins: set[str] = field(default_factory=set)
+    collectives: Counter[Collective] = field(default_factory=Counter)
     functions: set[str] = field(default_factory=set)
     types: set[Type] = field(default_factory=set)
     prints: list[ir.Print] = field(default_factory=list)
@@ -61,8 +66,11 @@ def _note(node: ir.Node, uses: Uses) -> None:  # noqa: C901
             uses.indexed.add((name, ndim))
         case ir.Call(builtin=name, args=args):
             uses.builtins.add(name)
-            if name.startswith("atomic_") and isinstance(place := ir.root(args[0]), ir.Global):
+            scope = BUILTINS[name].scope
+            if scope is Scope.ATOMIC and isinstance(place := ir.root(args[0]), ir.Global):
                 uses.atomics.add(place.name)
+            elif scope is Scope.WORKGROUP and args:
+                uses.collectives[name, ir.type_of(args[0])] += 1
         case ir.Invoke(function=name):
             uses.functions.add(name)
         case ir.Print():

@@ -171,7 +171,12 @@ class Expressions(PlaceReader):
                 return Value(f"ids.num_workgroups({node.axis})")
             case ir.Id.LOCAL_INDEX:
                 return Value("ids.local_index", axes=axes, spread=axes != UNIFORM)
-            case ir.Id.SUBGROUP_SIZE | ir.Id.SUBGROUP_INVOCATION:
+            case (
+                ir.Id.SUBGROUP_SIZE
+                | ir.Id.SUBGROUP_INVOCATION
+                | ir.Id.SUBGROUP
+                | ir.Id.NUM_SUBGROUPS
+            ):
                 raise NotImplementedError("subgroups on NumPy")
             case _:
                 assert_never(node.id)

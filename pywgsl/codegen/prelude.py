@@ -132,6 +132,15 @@ fn $min(a: T, b: T) -> T {
 fn $max(a: T, b: T) -> T {
     return select(a, b, b > a);
 }""",
+    # Of a workgroup: a nan stays, on whichever side it is.
+    "smaller": """
+fn $smaller(a: T, b: T) -> T {
+    return select(a, b, b < a || $isnan(b));
+}""",
+    "larger": """
+fn $larger(a: T, b: T) -> T {
+    return select(a, b, b > a || $isnan(b));
+}""",
     "clamp": """
 fn $clamp(x: T, low: T, high: T) -> T {
     return $min($max(x, low), high);
@@ -386,7 +395,7 @@ class Prelude:
         """Return the WGSL name of function `name` for arguments of `types`."""
         key = (name, types)
         if key not in self._names:
-            self._names[key] = self.declare(_spelling(name, types))
+            self._names[key] = self.declare(spelling(name, types))
             self.functions.append(self._text(name, types))
         return self._names[key]
 
@@ -452,8 +461,8 @@ class Prelude:
         return f"fn {self._names[name, types]}({params}) -> {result}"
 
 
-def _spelling(name: str, types: tuple[Type, ...]) -> str:
-    """`floor_div_i32`; a conversion says both types, as `f32_to_i32`."""
+def spelling(name: str, types: tuple[Type, ...]) -> str:
+    """Return a function's name: `floor_div_i32`; a conversion says both types, `f32_to_i32`."""
     if not types:
         return name
     kind = re.sub(r"\W+", "_", str(types[0])).strip("_")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Set as AbstractSet
 
 from pywgsl import ir
 from pywgsl.analysis.ranges import Ranges
 from pywgsl.analysis.uses import IdKey, ModuleUses, Uses, structs_in
 from pywgsl.builtins import BUILTINS
+from pywgsl.codegen.collectives import LOCAL_INDEX, Collectives
 from pywgsl.codegen.layout import AxisLength, Grid, Origin, UniformLayout, stored, uniform_layout
 from pywgsl.codegen.names import FORBIDDEN, MODULE_SPOKEN_FOR, SPOKEN_FOR, fresh, rename
 from pywgsl.codegen.prelude import Prelude
@@ -21,7 +23,13 @@ class ModuleScope:
     """What is declared at module scope, and what expressions anywhere must know of the module."""
 
     def __init__(
-        self, module: ir.Module, grid: Grid, uses: ModuleUses, avoid: AbstractSet[str]
+        self,
+        module: ir.Module,
+        grid: Grid,
+        uses: ModuleUses,
+        avoid: AbstractSet[str],
+        *,
+        subgroups: bool = False,
     ) -> None:
         self.module = module
         self.uses = uses
@@ -30,7 +38,6 @@ class ModuleScope:
         self.buffers = {buffer.name: buffer for buffer in module.buffers}
         self.atomics: set[str] = set().union(*(u.atomics for u in uses.all()))
         self.structs = self._reachable_structs()
-        self.ids_of = _ids_of(uses)
         self._loaders: dict[str, str] = {}
         called = {BUILTINS[name].wgsl or name for u in uses.all() for name in u.builtins}
         taken = MODULE_SPOKEN_FOR | called | avoid
@@ -50,6 +57,8 @@ class ModuleScope:
         }
         locals_ = (name for u in uses.all() for name in u.locals)
         self.prelude = Prelude(taken.union(self.struct_names.values(), locals_))
+        self.collectives = Collectives(self.prelude, module.workgroup_size, subgroups)
+        self.ids_of = self._ids_of_functions()
         self.uniforms = self.uniforms_type = ""
         self._uniform_fields: dict[Origin, str] = {}
         if self.layout.fields:
@@ -57,6 +66,24 @@ class ModuleScope:
             self.uniforms_type = self.prelude.declare("Uniforms")
             spelled = rename((f.name for f in self.layout.fields), FORBIDDEN)
             self._uniform_fields = {f.origin: spelled[f.name] for f in self.layout.fields}
+
+    def ids_in(self, uses: Uses) -> Counter[IdKey]:
+        """Return how often each id is read by the text of a function."""
+        counts = Counter(uses.ids)
+        for collective, times in uses.collectives.items():
+            for key in self.collectives.ids(*collective):
+                counts[key] += times
+        if "subgroup_elect" in uses.builtins:
+            counts[LOCAL_INDEX] += 2
+        return counts
+
+    def _ids_of_functions(self) -> dict[str, tuple[IdKey, ...]]:
+        """The ids that each helper needs for itself and for those it calls: they are parameters."""
+        found: dict[str, tuple[IdKey, ...]] = {}
+        for name, used in self.uses.functions.items():
+            keys = set(self.ids_in(used)).union(*(found[callee] for callee in used.functions))
+            found[name] = tuple(sorted(keys, key=lambda key: (_ID_ORDER[key[0]], key[1])))
+        return found
 
     def declared(self) -> set[str]:
         """Return the names that the author's declarations have."""
@@ -176,15 +203,6 @@ class FunctionScope:
             unique = f"{name}_{number}"
         self._used.add(unique)
         return unique
-
-
-def _ids_of(uses: ModuleUses) -> dict[str, tuple[IdKey, ...]]:
-    """The ids that each helper needs for itself and for those it calls: they are parameters."""
-    found: dict[str, tuple[IdKey, ...]] = {}
-    for name, used in uses.functions.items():
-        keys = set(used.ids).union(*(found[callee] for callee in used.functions))
-        found[name] = tuple(sorted(keys, key=lambda key: (_ID_ORDER[key[0]], key[1])))
-    return found
 
 
 def _atomic(type_: Type) -> Type:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from pywgsl import ir
-from pywgsl.analysis.uses import ModuleUses, module_uses
+from pywgsl.analysis.uses import ModuleUses, Uses, module_uses
+from pywgsl.builtins import BUILTINS, Scope
 from pywgsl.codegen.layout import Grid, UniformLayout, stored
 from pywgsl.codegen.scope import FunctionScope, ModuleScope
 from pywgsl.codegen.wgsl_entry import Head, id_name, workgroup_size
@@ -53,7 +54,13 @@ class Wgsl:
         return None
 
 
-def to_wgsl(module: ir.Module, *, grid: Grid = Grid.PLAIN, target: str = "portable") -> Wgsl:
+def to_wgsl(
+    module: ir.Module,
+    *,
+    grid: Grid = Grid.PLAIN,
+    target: str = "portable",
+    subgroups: bool = False,
+) -> Wgsl:
     """Return a module as WGSL.
 
     Args:
@@ -61,13 +68,15 @@ def to_wgsl(module: ir.Module, *, grid: Grid = Grid.PLAIN, target: str = "portab
         grid: How the launch lays its workgroups.
         target: `"portable"`, `"wgpu"` or `"web"`: they differ where naga and Tint want different
             directives.
+        subgroups: Whether operations of a workgroup may use those of its subgroups; only naga
+            takes that.
     """
     uses = module_uses(module)
-    scope, out = _emit(module, grid, uses, frozenset())
+    scope, out = _emit(module, grid, uses, frozenset(), subgroups)
     # A name such as `exp` is free unless the text turns out to use WGSL's.
     clash = scope.prelude.called() & scope.declared()
     if clash:
-        scope, out = _emit(module, grid, uses, clash)
+        scope, out = _emit(module, grid, uses, clash, subgroups)
     features = _features(scope, uses)
     head = Writer()
     for feature in features:
@@ -90,10 +99,10 @@ def to_wgsl(module: ir.Module, *, grid: Grid = Grid.PLAIN, target: str = "portab
 
 
 def _emit(
-    module: ir.Module, grid: Grid, uses: ModuleUses, avoid: AbstractSet[str]
+    module: ir.Module, grid: Grid, uses: ModuleUses, avoid: AbstractSet[str], subgroups: bool
 ) -> tuple[ModuleScope, Writer]:
     """Write everything but the directives, with no declaration named as a word in `avoid`."""
-    scope = ModuleScope(module, grid, uses, avoid)
+    scope = ModuleScope(module, grid, uses, avoid, subgroups=subgroups)
     functions = [_function(scope, f) for f in module.functions if f.name in uses.functions]
     functions.append(_entry_point(scope, grid))
     out = Writer()
@@ -159,7 +168,10 @@ def _variables(scope: ModuleScope, out: Writer) -> None:
         type_ = scope.spell_global(variable.name, variable.type)
         name = scope.globals[variable.name]
         out.line(f"var<{variable.space.value}> {name}: {type_};", variable.span)
-    if variables:
+    scratch = scope.collectives.variables
+    for name, memory in scratch.items():
+        out.line(f"var<workgroup> {name}: {memory};")
+    if variables or scratch:
         out.line("")
 
 
@@ -224,14 +236,19 @@ def _features(scope: ModuleScope, uses: ModuleUses) -> tuple[str, ...]:
     found: list[str] = []
     if any(_has_f16(type_) for type_ in _types(scope, uses)):
         found.append("shader-f16")
-    subgroup = (ir.Id.SUBGROUP_SIZE, ir.Id.SUBGROUP_INVOCATION)
-    if any(
-        any(name.startswith("subgroup_") for name in used.builtins)
-        or any(id_ in subgroup for id_, _ in used.ids)
-        for used in uses.all()
-    ):
+    if any(_joins_subgroups(scope, used) for used in uses.all()):
         found.append("subgroups")
     return tuple(found)
+
+
+def _joins_subgroups(scope: ModuleScope, uses: Uses) -> bool:
+    return (
+        any(BUILTINS[name].scope is Scope.SUBGROUP for name in uses.builtins)
+        or any(
+            id_.value.startswith("subgroup") or id_ is ir.Id.NUM_SUBGROUPS for id_, _ in uses.ids
+        )
+        or any(scope.collectives.by_subgroups(*collective) for collective in uses.collectives)
+    )
 
 
 def _types(scope: ModuleScope, uses: ModuleUses) -> set[Type]:

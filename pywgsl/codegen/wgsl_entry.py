@@ -23,6 +23,8 @@ _BUILTIN = {
     ir.Id.LOCAL_INDEX: ("local_invocation_index", "local_invocation_index", False),
     ir.Id.SUBGROUP_SIZE: ("subgroup_size", "subgroup_size", False),
     ir.Id.SUBGROUP_INVOCATION: ("subgroup_invocation_id", "subgroup_invocation_id", False),
+    ir.Id.SUBGROUP: ("subgroup_id", "subgroup_id", False),
+    ir.Id.NUM_SUBGROUPS: ("num_subgroups", "num_subgroups", False),
 }
 
 _ORDER = {id_: position for position, id_ in enumerate(_BUILTIN)}
@@ -35,6 +37,8 @@ _I32_NAME = {
     ir.Id.LOCAL_INDEX: "local_index",
     ir.Id.SUBGROUP_SIZE: "lanes",
     ir.Id.SUBGROUP_INVOCATION: "lane",
+    ir.Id.SUBGROUP: "subgroup",
+    ir.Id.NUM_SUBGROUPS: "subgroups",
 }
 
 
@@ -158,7 +162,7 @@ class Head:
     def _keys(self) -> Counter[IdKey]:
         """How often each id is read; a call of a helper that reads it counts double."""
         uses = self._module.uses.entry
-        keys = Counter(uses.ids)
+        keys = self._module.ids_in(uses)
         for name in uses.functions:
             keys.update(dict.fromkeys(self._module.ids_of[name], 2))
         return keys

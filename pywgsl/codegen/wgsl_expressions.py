@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import assert_never
 
 from pywgsl import ir
-from pywgsl.builtins import BUILTINS
+from pywgsl.builtins import BUILTINS, Scope
 from pywgsl.codegen.layout import AxisLength, ParameterValue, stored
 from pywgsl.codegen.scope import FunctionScope
+from pywgsl.codegen.wgsl_collectives import subgroup_call, workgroup_call
 from pywgsl.codegen.wgsl_literals import literal
 from pywgsl.codegen.wgsl_places import (
     NO_END,
     is_carried,
     is_constant,
-    is_place,
     is_simple,
     length_of,
 )
@@ -244,7 +244,7 @@ class Expressions:
         return infix(left, "-", infix(right, "*", whole))
 
     def _shift(self, node: ir.Binary) -> Code:
-        left = self._hidden(node.left) if is_constant(node.right) else self._typed(node.left)
+        left = self._hidden(node.left) if is_constant(node.right) else self.typed(node.left)
         count = node.right
         if isinstance(count, ir.Literal):
             code = Code(f"{int(count.value) & 31}u")
@@ -259,8 +259,8 @@ class Expressions:
             code = call(str(with_scalar(node.type, U32)), code)
         return infix(left, node.op.value, code)
 
-    def _typed(self, node: ir.Expr) -> Code:
-        """An operand whose type nothing beside it tells."""
+    def typed(self, node: ir.Expr) -> Code:
+        """Return an operand whose type nothing beside it tells."""
         return self._literal(node, suffix=True) if isinstance(node, ir.Literal) else self.code(node)
 
     def _power(self, node: ir.Binary) -> Code:
@@ -286,7 +286,7 @@ class Expressions:
     def _select(self, node: ir.Select) -> Code:
         reject, accept = self.code(node.reject), self.code(node.accept)
         if isinstance(node.reject, ir.Literal) and isinstance(node.accept, ir.Literal):
-            reject, accept = self._typed(node.reject), self._typed(node.accept)
+            reject, accept = self.typed(node.reject), self.typed(node.accept)
         return call("select", reject, accept, self.code(node.condition))
 
     # ------------------------------------------------------------------- calls and values
@@ -297,10 +297,8 @@ class Expressions:
 
     def _call(self, node: ir.Call) -> Code:
         row = BUILTINS[node.builtin]
-        if row.effect and node.args and is_place(node.args[0]):
-            first, *rest = node.args
-            pointer = Code("&" + self.place(first).text)
-            return call(row.wgsl or row.name, pointer, *map(self.code, rest))
+        if row.scope is not None:
+            return self._joint(node, row.scope)
         if row.wgsl is not None:
             return call(row.wgsl, *(self._operands(*node.args) if node.args else ()))
         args = node.args
@@ -320,6 +318,19 @@ class Expressions:
                 return call(function, *self._operands(*args))
             case _:
                 return self._helper(row.name, *args)
+
+    def _joint(self, node: ir.Call, scope: Scope) -> Code:
+        match scope:
+            case Scope.WORKGROUP:
+                return workgroup_call(node, self, self._scope)
+            case Scope.SUBGROUP:
+                return subgroup_call(node, self, self._scope)
+            case Scope.ATOMIC:
+                first, *rest = node.args
+                pointer = Code("&" + self.place(first).text)
+                return call(BUILTINS[node.builtin].wgsl or "", pointer, *map(self.code, rest))
+            case _:
+                assert_never(scope)
 
     def invoke(self, name: str, args: tuple[ir.Expr, ...]) -> Code:
         """Return a call of one of the module's functions; ids that it uses are passed too."""
