@@ -163,7 +163,7 @@ class _Walker:
         flow: Flow,
     ) -> None:
         cause = self.value(condition, environment, flow)
-        inner = flow or _diverged(condition, cause)
+        inner = flow or _diverged(condition, cause, _MOVE_OUT)
         merged: Environment = {}
         for block in blocks:
             own = dict(environment)
@@ -202,14 +202,14 @@ class _Walker:
             head = node.condition
             cause = self.value(head, own, flow)
         # Invocations that end the loop here have left it as if by a break.
-        loop.left = loop.left or _diverged(head, cause)
+        loop.left = loop.left or _diverged(head, cause, _STAY)
         self.block(node.body, own, flow)
         if isinstance(node, ir.While):
             loop.skipped = None
             self.block(node.continuing, own, flow)
             if node.break_if is not None:
                 cause = self.value(node.break_if, own, flow)
-                loop.left = loop.left or _diverged(node.break_if, cause)
+                loop.left = loop.left or _diverged(node.break_if, cause, _STAY)
         for name in environment:
             environment[name] = environment[name] or own[name]
 
@@ -272,11 +272,11 @@ class _Walker:
         return self.function(function.body, dict(inside), flow)
 
 
-def _diverged(condition: ir.Expr, cause: Cause | None) -> Flow:
+def _diverged(condition: ir.Expr, cause: Cause | None, fix: str) -> Flow:
     if cause is None:
         return None
     branch = Cause(condition.span, "not all invocations of a workgroup agree on this")
-    return branch, cause, _MOVE_OUT
+    return branch, cause, fix
 
 
 def _exit(flow: Flow, node: ir.Stmt, what: str, fix: str) -> Flow:

@@ -20,6 +20,7 @@ from pywgsl.frontend.context import (
     Context,
     Host,
     TupleValue,
+    Undeclared,
     Value,
     is_tuple,
 )
@@ -189,6 +190,8 @@ def host_subscript(
     ctx: Context, base: Host, items: Sequence[Value], node: syntax.Subscript
 ) -> Value:
     """Return what a form such as `array[f32, 4]` makes of the objects in its brackets."""
+    if isinstance(base.value, Undeclared):
+        number_of(ctx, base, "a named array")
     parts = []
     for item in items:
         known = item.value if isinstance(item, Host) else known_value(ctx, number_of(ctx, item))

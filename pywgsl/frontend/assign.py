@@ -18,6 +18,7 @@ from pywgsl.frontend.context import (
     Context,
     Host,
     TupleValue,
+    Undeclared,
     Value,
     changes_memory,
     has_memory_load,
@@ -37,7 +38,7 @@ from pywgsl.frontend.convert import (
 )
 from pywgsl.frontend.expressions import expression, value, values
 from pywgsl.frontend.handing import hand_over, take_result
-from pywgsl.frontend.shared import Undeclared, declare_shared
+from pywgsl.frontend.shared import declare_shared
 from pywgsl.source import Span
 from pywgsl.types import (
     BOOL,

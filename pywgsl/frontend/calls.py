@@ -12,7 +12,7 @@ import numpy as np
 from pywgsl import ir, lang, syntax
 from pywgsl.builtins import BUILTINS, FROM_PYTHON, Builtin, Scope
 from pywgsl.frontend import fold
-from pywgsl.frontend.context import Abort, Context, Host, TupleValue, Value
+from pywgsl.frontend.context import Abort, Context, Host, TupleValue, Undeclared, Value
 from pywgsl.frontend.convert import (
     coerce,
     concrete,
@@ -23,7 +23,7 @@ from pywgsl.frontend.convert import (
     number_of,
 )
 from pywgsl.frontend.definition import Helper
-from pywgsl.frontend.shared import Undeclared, atomic_place
+from pywgsl.frontend.shared import atomic_place
 from pywgsl.source import Span
 from pywgsl.types import (
     ABSTRACT_FLOAT,

@@ -40,6 +40,13 @@ class TupleValue:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class Undeclared:
+    """What `workgroup_array(…)` gives until it has the name that it is assigned to."""
+
+    type: Type
+
+
 Value: TypeAlias = ir.Expr | Host | TupleValue
 
 

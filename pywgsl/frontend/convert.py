@@ -12,7 +12,7 @@ import numpy as np
 from pywgsl import ir, lang
 from pywgsl.errors import Label
 from pywgsl.frontend import fold
-from pywgsl.frontend.context import Abort, Context, Host, TupleValue, Value
+from pywgsl.frontend.context import Abort, Context, Host, TupleValue, Undeclared, Value
 from pywgsl.source import Span
 from pywgsl.types import (
     ABSTRACT_FLOAT,
@@ -95,6 +95,8 @@ def _kind(host: object) -> str:
 
     if isinstance(host, ModuleType):
         return "a module"
+    if isinstance(host, Undeclared):
+        return "workgroup memory without a name"
     if isinstance(host, str):
         return "a text"
     if isinstance(host, np.ndarray):
@@ -105,6 +107,8 @@ def _kind(host: object) -> str:
 
 
 def _host_help(host: object, span: Span) -> str | None:
+    if isinstance(host, Undeclared):
+        return f"give it one first: `tile = {span.text}`"
     if isinstance(host, np.ndarray):
         return f"pass it as a parameter: `{span.text}: Array[f32]`"
     if isinstance(host, Scalar | Vector | Matrix | FixedArray):

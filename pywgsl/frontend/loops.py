@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins as python
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pywgsl import ir, lang, syntax
@@ -48,7 +48,7 @@ def leave(ctx: Context, node: syntax.Break | syntax.Continue) -> None:
         loop.continued = True
         statements = loop.on_continue
     for statement in statements:
-        ctx.emit(statement)
+        ctx.emit(replace(statement, span=node.span))
 
 
 def while_loop(ctx: Context, node: syntax.While, inner: Inner) -> None:

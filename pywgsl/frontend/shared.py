@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pywgsl import ir, syntax
 from pywgsl.analysis.uniformity import Divergence, divergences
 from pywgsl.analysis.uses import synchronizes
 from pywgsl.errors import Diagnostic, Label
 from pywgsl.frontend.access import index
-from pywgsl.frontend.context import Context, TupleValue, Value, is_memory
+from pywgsl.frontend.context import Context, TupleValue, Undeclared, Value, is_memory
 from pywgsl.frontend.convert import describe, number_of
 from pywgsl.source import Span
 from pywgsl.table import Builtin
-from pywgsl.types import F32, I32, U32, RuntimeArray, Type
-
-
-@dataclass(frozen=True, slots=True)
-class Undeclared:
-    """What `workgroup_array(…)` gives until it has the name that it is assigned to."""
-
-    type: Type
-
-    def __repr__(self) -> str:
-        return "workgroup memory without a name"
+from pywgsl.types import F32, I32, U32, RuntimeArray
 
 
 def declare_shared(ctx: Context, target: syntax.Name, memory: Undeclared) -> ir.Global:
@@ -57,6 +46,7 @@ def atomic_place(ctx: Context, row: Builtin, args: Sequence[Value], span: Span) 
             "E0334",
             f"`{row.name}` works on a buffer or a workgroup array, but this is {describe(array)}",
             array.span,
+            help=_apart(row, array),
         )
     items = at.items if isinstance(at, TupleValue) else (at,)
     indices = [number_of(ctx, item) for item in items]
@@ -74,6 +64,18 @@ def atomic_place(ctx: Context, row: Builtin, args: Sequence[Value], span: Span) 
     if isinstance(array.type, RuntimeArray):
         ctx.program.written.add(array.name)
     return place
+
+
+def _apart(row: Builtin, array: Value) -> str | None:
+    """Return how to write an atomic operation that was given the element itself."""
+    if not isinstance(array, ir.Index) or not is_memory(array.base):
+        return None
+    indices = ", ".join(i.span.text for i in array.indices)
+    at = indices if len(array.indices) == 1 else f"({indices})"
+    rest = ", …" * (len(row.signatures[0].parameters) > 1)
+    return (
+        f"give the array and the index apart: `pw.{row.name}({array.base.span.text}, {at}{rest})`"
+    )
 
 
 def check_uniform_flow(module: ir.Module) -> list[Diagnostic]:
