@@ -6,7 +6,7 @@ from pywgsl import ir
 from pywgsl.ir import type_of
 from pywgsl.types import BOOL, FixedArray, Matrix, Type, Vector, scalar_of
 
-#: The length of a buffer, which is known only at launch: naga refuses the last index that a u32 has.
+#: The length of a buffer, which is known only at launch. Naga refuses the last index of a u32.
 NO_END = 2**32 - 1
 
 
