@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pywgsl import ir
-from pywgsl.codegen.layout import Grid, LaunchSize, UniformLayout, guarded_axes, uniform_layout
-from pywgsl.codegen.to_wgsl import to_wgsl
-from pywgsl.types import F16, RuntimeArray, Type, align_of, scalar_of, size_of
+from pywgsl.codegen.layout import Grid, LaunchSize, UniformLayout, guarded_axes
+from pywgsl.codegen.to_wgsl import Wgsl, to_wgsl
+from pywgsl.types import RuntimeArray, Type, align_of, size_of
 
 #: WebGPU's limits on every device, by their names there.
 DEFAULT_LIMITS = {
@@ -36,15 +36,15 @@ def reflect(module: ir.Module) -> dict[str, Any]:
         "name": module.name,
         "entry_point": wgsl.entry_point,
         "workgroup_size": list(module.workgroup_size),
-        "bindings": _bindings(module, layout),
+        "bindings": _bindings(module, wgsl),
         "uniform": _uniform(layout) if layout.size else None,
         "constants": dict(module.constants),
         "launch": _launch(module, layout),
-        "requires": requirements(module),
+        "requires": requirements(module, wgsl),
     }
 
 
-def requirements(module: ir.Module) -> dict[str, Any]:
+def requirements(module: ir.Module, wgsl: Wgsl) -> dict[str, Any]:
     """Return what a device needs beyond WebGPU's defaults: `features`, and `limits` by name."""
     x, y, z = module.workgroup_size
     needed = {
@@ -53,31 +53,31 @@ def requirements(module: ir.Module) -> dict[str, Any]:
         "maxComputeWorkgroupSizeX": x,
         "maxComputeWorkgroupSizeY": y,
         "maxComputeWorkgroupSizeZ": z,
-        "maxComputeWorkgroupStorageSize": _workgroup_bytes(module),
-        "maxUniformBufferBindingSize": uniform_layout(module).size,
+        "maxComputeWorkgroupStorageSize": wgsl.workgroup_bytes,
+        "maxUniformBufferBindingSize": wgsl.uniforms.size,
     }
     limits = {name: value for name, value in needed.items() if value > DEFAULT_LIMITS[name]}
-    return {"features": _features(module), "limits": limits}
+    return {"features": list(wgsl.features), "limits": limits}
 
 
-def _bindings(module: ir.Module, layout: UniformLayout) -> list[dict[str, Any]]:
+def _bindings(module: ir.Module, wgsl: Wgsl) -> list[dict[str, Any]]:
     bindings: list[dict[str, Any]] = []
-    for position, buffer in enumerate(module.buffers):
+    for buffer, bound in zip(module.buffers, wgsl.bindings, strict=True):
         assert isinstance(buffer.type, RuntimeArray)
         element = buffer.type.element
         bindings.append(
             {
                 "name": buffer.name,
                 "group": 0,
-                "binding": position,
+                "binding": bound.binding,
                 "kind": "storage",
-                "access": buffer.access.value,
+                "access": bound.access.value,
                 "type": str(element),
                 "ndim": buffer.type.ndim,
                 "stride": _stride(element),
             }
         )
-    if layout.size:
+    if wgsl.uniforms.size:
         binding = {"name": "uniforms", "group": 0, "binding": len(bindings), "kind": "uniform"}
         bindings.append(binding)
     return bindings
@@ -121,28 +121,6 @@ def _launch(module: ir.Module, layout: UniformLayout) -> dict[str, Any]:
         },
         "max_workgroups": 65535,
     }
-
-
-def _features(module: ir.Module) -> list[str]:
-    """The optional features, by their names in WebGPU."""
-    features = set()
-    for node in ir.walk(module):
-        type_ = getattr(node, "type", None)
-        if isinstance(type_, RuntimeArray):
-            type_ = type_.element
-        if type_ is not None and scalar_of(type_) is F16:
-            features.add("shader-f16")
-        if isinstance(node, ir.Call) and node.builtin.startswith("subgroup_"):
-            features.add("subgroups")
-        if isinstance(node, ir.InvocationId) and node.id.value.startswith("subgroup_"):
-            features.add("subgroups")
-    return sorted(features)
-
-
-def _workgroup_bytes(module: ir.Module) -> int:
-    variables = [v for v in module.variables if v.space is ir.Space.WORKGROUP]
-    # WebGPU rounds each variable up to 16 bytes.
-    return sum(-(-size_of(v.type) // 16) * 16 for v in variables)
 
 
 def _stride(element: Type) -> int:

@@ -18,7 +18,7 @@ def device() -> Any:
     import wgpu
 
     adapter = wgpu.gpu.request_adapter_sync()
-    features = [name for name in ("shader-f16",) if name in adapter.features]
+    features = [name for name in ("shader-f16", "subgroup") if name in adapter.features]
     return adapter.request_device_sync(required_features=features)
 
 
@@ -30,9 +30,10 @@ def run(
     uniforms: dict[str, Any] | None = None,
     grid: Grid = Grid.PLAIN,
     groups: tuple[int, int, int] | None = None,
+    subgroups: bool = False,
 ) -> dict[str, np.ndarray[Any, Any]]:
     """Launch a module and return its buffers afterwards; `groups` only to lay them unusually."""
-    wgsl = to_wgsl(module, grid=grid)
+    wgsl = to_wgsl(module, grid=grid, target="wgpu", subgroups=subgroups)
     queue, usage = device().queue, 0x80 | 0x04 | 0x08  # STORAGE | COPY_SRC | COPY_DST
     buffers = {
         name: device().create_buffer_with_data(data=_padded(array), usage=usage)

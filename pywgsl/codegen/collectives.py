@@ -5,8 +5,9 @@ is read, and one after everything is, so that the next function may use the same
 and all functions of a type share one array. Reductions end in `workgroupUniformLoad`, which has
 both barriers and tells Tint that the result is the same for all.
 
-Where a workgroup has one axis, reductions can add up subgroups first (naga numbers subgroups along
-one axis only). That is for naga alone: Tint does not see that the result is the same for all.
+Reductions can join subgroups first, if a workgroup has one axis, since naga numbers subgroups along
+one axis only, and the size of a power of two, since some drivers (Mesa's llvmpipe) forget a last
+subgroup that is not full. That is for naga alone: Tint would not see that results are uniform.
 
 A sum is the same in every run, but its rounding depends on the workgroup's size and, by subgroups,
 on theirs. f16 is added up in f32. If one value is nan, so are the largest and the smallest.
@@ -125,7 +126,10 @@ class Collectives:
     ) -> None:
         self._prelude = prelude
         self._lanes = math.prod(workgroup_size)
-        self._subgroups = subgroups and self._lanes > 1 and self._lanes == workgroup_size[0]
+        is_power = self._lanes & (self._lanes - 1) == 0
+        self._subgroups = (
+            subgroups and is_power and self._lanes > 1 and self._lanes == workgroup_size[0]
+        )
         self._names: dict[Collective, str] = {}
         self._scratch: dict[Type, str] = {}
         self.variables: dict[str, FixedArray] = {}

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from pywgsl import ir
 from pywgsl.analysis.ranges import Ranges
 from pywgsl.analysis.uses import IdKey, ModuleUses, Uses, structs_in
 from pywgsl.builtins import BUILTINS
+from pywgsl.codegen.atomics import Atomics
 from pywgsl.codegen.collectives import LOCAL_INDEX, Collectives
 from pywgsl.codegen.layout import AxisLength, Grid, Origin, UniformLayout, stored, uniform_layout
 from pywgsl.codegen.names import FORBIDDEN, MODULE_SPOKEN_FOR, SPOKEN_FOR, fresh, rename
 from pywgsl.codegen.prelude import Prelude
 from pywgsl.codegen.wgsl_literals import literal
-from pywgsl.types import I32, U32, Atomic, FixedArray, RuntimeArray, Scalar, Struct, Type
+from pywgsl.types import F32, I32, U32, Atomic, FixedArray, RuntimeArray, Scalar, Struct, Type
 
 _ID_ORDER = {id_: position for position, id_ in enumerate(ir.Id)}
 
@@ -58,6 +60,7 @@ class ModuleScope:
         locals_ = (name for u in uses.all() for name in u.locals)
         self.prelude = Prelude(taken.union(self.struct_names.values(), locals_))
         self.collectives = Collectives(self.prelude, module.workgroup_size, subgroups)
+        self.atomic_functions = Atomics(self)
         self.ids_of = self._ids_of_functions()
         self.uniforms = self.uniforms_type = ""
         self._uniform_fields: dict[Origin, str] = {}
@@ -100,24 +103,37 @@ class ModuleScope:
     def _loader_text(self, buffer: ir.Buffer) -> str:
         type_ = buffer.type
         assert isinstance(type_, RuntimeArray)
-        reserved = {self.globals[buffer.name], self.uniforms}
-        indices = [fresh(letter, reserved) for letter in "ijkl"[: type_.ndim]]
-        lengths = [f"u32({self.uniform(AxisLength(buffer.name, a))})" for a in range(type_.ndim)]
-        inside = " && ".join(f"{i} < {n}" for i, n in zip(indices, lengths, strict=True))
-        offset = indices[0]
-        for index, length in zip(indices[1:], lengths[1:], strict=True):
-            offset = f"({offset})" if "+" in offset else offset
-            offset = f"{offset} * {length} + {index}"
+        indices = self.index_names(buffer.name)
+        inside = " && ".join(
+            f"{index} < u32({self.uniform(AxisLength(buffer.name, axis))})"
+            for axis, index in enumerate(indices)
+        )
         element = stored(type_.element)
-        value = f"{self.globals[buffer.name]}[{offset}]"
+        value = f"{self.globals[buffer.name]}[{self.offset(buffer.name, indices)}]"
         if buffer.name in self.atomics:
             value = f"atomicLoad(&{value})"
+            value = f"bitcast<f32>({value})" if element is F32 else value
         params = ", ".join(f"{index}: u32" for index in indices)
         return (
             f"fn {self._loaders[buffer.name]}({params}) -> {self.spell(element)} {{\n"
             f"    if ({inside}) {{\n        return {value};\n    }}\n"
             f"    return {self.zero(element)};\n}}"
         )
+
+    def index_names(self, buffer: str, taken: AbstractSet[str] = frozenset()) -> list[str]:
+        """Return names for the u32 indices of a buffer's element, in a function that takes them."""
+        type_ = self.buffers[buffer].type
+        assert isinstance(type_, RuntimeArray)
+        reserved = {self.globals[buffer], self.uniforms}
+        return [fresh(letter, reserved, taken) for letter in "ijkl"[: type_.ndim]]
+
+    def offset(self, buffer: str, indices: Sequence[str]) -> str:
+        """Return where an element with these u32 indices lies in its buffer."""
+        offset = indices[0]
+        for axis, index in enumerate(indices[1:], start=1):
+            offset = f"({offset})" if "+" in offset else offset
+            offset = f"{offset} * u32({self.uniform(AxisLength(buffer, axis))}) + {index}"
+        return offset
 
     def uniform(self, origin: Origin) -> str:
         """Return the text that reads a field of the uniform struct."""
@@ -150,7 +166,7 @@ class ModuleScope:
 
     def spell_global(self, name: str, type_: Type) -> str:
         """Return the spelling of a variable's type; its scalars are atomic if it is used so."""
-        return self.spell(_atomic(type_) if name in self.atomics else type_)
+        return self.spell(atomic(type_) if name in self.atomics else type_)
 
     def _reachable_structs(self) -> dict[str, Struct]:
         types = self.uses.types().union(p.type for p in self.module.buffers)
@@ -205,14 +221,15 @@ class FunctionScope:
         return unique
 
 
-def _atomic(type_: Type) -> Type:
+def atomic(type_: Type) -> Type:
+    """Return the type of memory that invocations change together: an f32 lies there as its bits."""
     match type_:
         case FixedArray(element=element, length=length):
-            return FixedArray(_atomic(element), length)
+            return FixedArray(atomic(element), length)
         case RuntimeArray(element=element, ndim=ndim):
-            return RuntimeArray(_atomic(element), ndim)
+            return RuntimeArray(atomic(element), ndim)
         case Atomic() | Struct():
             return type_
         case _:
             assert isinstance(type_, Scalar)
-            return Atomic(type_)
+            return Atomic(U32 if type_ is F32 else type_)

@@ -15,7 +15,7 @@ from pywgsl.codegen.wgsl_entry import Head, id_name, workgroup_size
 from pywgsl.codegen.wgsl_statements import MAX_CHAIN, Statements, chain_length
 from pywgsl.codegen.writer import Writer
 from pywgsl.source import NOWHERE, Span
-from pywgsl.types import F16, FixedArray, RuntimeArray, Struct, Type, scalar_of
+from pywgsl.types import F16, FixedArray, RuntimeArray, Struct, Type, scalar_of, size_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class Wgsl:
 
     `lines` tells which piece of the author's source each line of the text came from. Buffers
     have bindings 0, 1, … in the author's order; the uniform struct, if it has fields, the next.
-    `features` are WebGPU's names of what the text needs of a device. `prints` are the calls of
-    `print` that the text leaves out.
+    `features` are WebGPU's names of what the text needs of a device, `workgroup_bytes` the memory
+    that its workgroup variables take. `prints` are the calls of `print` that the text leaves out.
     """
 
     text: str
@@ -44,6 +44,7 @@ class Wgsl:
     uniform_binding: int | None
     uniforms: UniformLayout
     features: tuple[str, ...]
+    workgroup_bytes: int
     prints: tuple[Span, ...]
 
     def span_of(self, line: int) -> Span | None:
@@ -94,6 +95,7 @@ def to_wgsl(
         uniform_binding=len(module.buffers) if scope.layout.fields else None,
         uniforms=scope.layout,
         features=features,
+        workgroup_bytes=_workgroup_bytes(scope),
         prints=tuple(node.span for used in uses.all() for node in used.prints),
     )
 
@@ -230,6 +232,17 @@ def _returns(body: ir.Block) -> bool:
             return _returns(accept) and _returns(reject)
         case _:
             return False
+
+
+def _workgroup_bytes(scope: ModuleScope) -> int:
+    types: list[Type] = [
+        variable.type
+        for variable in scope.module.variables
+        if variable.space is ir.Space.WORKGROUP and variable.name in scope.globals
+    ]
+    types += scope.collectives.variables.values()
+    # WebGPU rounds each variable up to 16 bytes.
+    return sum(-(-size_of(type_) // 16) * 16 for type_ in types)
 
 
 def _features(scope: ModuleScope, uses: ModuleUses) -> tuple[str, ...]:

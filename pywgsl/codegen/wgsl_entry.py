@@ -9,10 +9,10 @@ from pywgsl import ir
 from pywgsl.analysis.unwritten import unwritten
 from pywgsl.analysis.uses import IdKey, synchronizes
 from pywgsl.codegen.layout import Grid, LaunchSize, guarded_axes, stored
-from pywgsl.codegen.scope import FunctionScope
+from pywgsl.codegen.scope import FunctionScope, atomic
 from pywgsl.codegen.writer import Writer
 from pywgsl.source import Span
-from pywgsl.types import FixedArray
+from pywgsl.types import Atomic, FixedArray
 
 #: What WGSL calls each id, what the text does, and whether it has axes.
 _BUILTIN = {
@@ -152,10 +152,12 @@ class Head:
             inner = math.prod(lengths[position + 1 :])
             row = index if inner == 1 else f"{index} / {inner}u"
             name += f"[{row}]" if position == 0 else f"[{row} % {length}u]"
-        zero = self._module.zero(stored(element) if lengths else element)
         if variable.name in self._module.atomics:
-            self.lines.line(f"atomicStore(&{name}, {zero});")
+            kept = atomic(element)
+            assert isinstance(kept, Atomic)
+            self.lines.line(f"atomicStore(&{name}, {self._module.zero(kept.scalar)});")
         else:
+            zero = self._module.zero(stored(element) if lengths else element)
             self.lines.line(f"{name} = {zero};")
         self.lines.close()
 

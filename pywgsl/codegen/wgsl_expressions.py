@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import assert_never
 
 from pywgsl import ir
-from pywgsl.builtins import BUILTINS, Scope
+from pywgsl.builtins import BUILTINS
 from pywgsl.codegen.layout import AxisLength, ParameterValue, stored
 from pywgsl.codegen.scope import FunctionScope
-from pywgsl.codegen.wgsl_collectives import subgroup_call, workgroup_call
+from pywgsl.codegen.wgsl_collectives import atomic_load, joint_call
 from pywgsl.codegen.wgsl_literals import literal
 from pywgsl.codegen.wgsl_places import (
     NO_END,
@@ -298,7 +298,7 @@ class Expressions:
     def _call(self, node: ir.Call) -> Code:
         row = BUILTINS[node.builtin]
         if row.scope is not None:
-            return self._joint(node, row.scope)
+            return joint_call(node, row.scope, self, self._scope)
         if row.wgsl is not None:
             return call(row.wgsl, *(self._operands(*node.args) if node.args else ()))
         args = node.args
@@ -318,19 +318,6 @@ class Expressions:
                 return call(function, *self._operands(*args))
             case _:
                 return self._helper(row.name, *args)
-
-    def _joint(self, node: ir.Call, scope: Scope) -> Code:
-        match scope:
-            case Scope.WORKGROUP:
-                return workgroup_call(node, self, self._scope)
-            case Scope.SUBGROUP:
-                return subgroup_call(node, self, self._scope)
-            case Scope.ATOMIC:
-                first, *rest = node.args
-                pointer = Code("&" + self.place(first).text)
-                return call(BUILTINS[node.builtin].wgsl or "", pointer, *map(self.code, rest))
-            case _:
-                assert_never(scope)
 
     def invoke(self, name: str, args: tuple[ir.Expr, ...]) -> Code:
         """Return a call of one of the module's functions; ids that it uses are passed too."""
@@ -383,15 +370,24 @@ class Expressions:
     # ------------------------------------------------------------------------------ memory
 
     def _load(self, node: ir.Global | ir.Index | ir.Member | ir.Swizzle) -> Code:
-        if self.is_atomic(node):
-            return call("atomicLoad", Code("&" + self.place(node).text))
-        code = self._raw(node, target=False)
+        if self.is_atomic(node) and not self._has_loader(node):
+            code = atomic_load(self.place(node), type_of(node))
+        else:
+            code = self._raw(node, target=False)
         if is_carried(node):
             scalar_zero = ir.Literal(0, U32)
             code = infix(code, "!=", self.splat(scalar_zero, stored(node.type)))
         if self._module.module.checked and isinstance(node.type, Scalar | Vector):
             return self._or_zero(node, code)
         return code
+
+    def _has_loader(self, node: ir.Expr) -> bool:
+        """Whether a function reads this element of a buffer."""
+        return (
+            self._module.module.checked
+            and isinstance(node, ir.Index)
+            and isinstance(node.base.type, RuntimeArray)
+        )
 
     def _or_zero(self, node: ir.Expr, code: Code) -> Code:
         """Zero where an index is outside of a value; buffers have functions for that."""
@@ -448,10 +444,10 @@ class Expressions:
     def _element(self, node: ir.Index, *, target: bool) -> Code:
         base = node.base
         if isinstance(base, ir.Global) and isinstance(base.type, RuntimeArray):
-            if self._module.module.checked and not target:
+            if self._has_loader(node) and not target:
                 loader = self._module.loader(base.name)
                 return call(loader, *(self.unsigned(index) for index in node.indices))
-            return postfix(Code(self._module.globals[base.name]), f"[{self._offset(node)}]")
+            return postfix(Code(self._module.globals[base.name]), f"[{self.offset(node)}]")
         (index,) = node.indices
         text = self._index(index, length_of(type_of(base)))
         return postfix(self._raw(base, target=target), f"[{text}]")
@@ -462,8 +458,8 @@ class Expressions:
         value = self._scope.known_integer(index)
         return text if value is None or 0 <= value < end else self._hide(text)
 
-    def _offset(self, node: ir.Index) -> str:
-        """The index into a row-major buffer: `(i * shape_1 + j) * shape_2 + k`."""
+    def offset(self, node: ir.Index) -> str:
+        """Return the index into a row-major buffer: `(i * shape_1 + j) * shape_2 + k`."""
         assert isinstance(node.base, ir.Global)
         if len(node.indices) == 1:
             return self._index(node.indices[0], NO_END)

@@ -8,10 +8,11 @@ from typing import assert_never
 from pywgsl import ir
 from pywgsl.analysis.order import acts, value_first
 from pywgsl.analysis.ranges import everything
-from pywgsl.builtins import BUILTINS
+from pywgsl.builtins import BUILTINS, Scope
 from pywgsl.codegen.layout import stored
 from pywgsl.codegen.scope import FunctionScope
 from pywgsl.codegen.split import split
+from pywgsl.codegen.wgsl_collectives import atomic_store
 from pywgsl.codegen.wgsl_expressions import Expressions, TooDeepError
 from pywgsl.codegen.wgsl_places import is_carried, is_simple
 from pywgsl.codegen.writer import Code, Writer, call, infix
@@ -162,7 +163,8 @@ class Statements:
         value, span = node.value, node.span
         place = self._place(target, span)
         if self._expressions.is_atomic(target):
-            return f"atomicStore(&{place}, {self._text(value, span)});"
+            store = atomic_store(Code(place), self._code(value, span), type_of(target))
+            return f"{store.text};"
         if is_carried(target):
             return f"{place} = {self._carried(value, span)};"
         if isinstance(value, ir.Binary) and _is_compound(value) and value.left == node.target:
@@ -197,10 +199,18 @@ class Statements:
         return ir.Local(name, type_of(node), span=node.span)
 
     def _effect(self, node: ir.Effect) -> None:
-        call_ = node.call
-        if isinstance(call_, ir.Call) and not BUILTINS[call_.builtin].effect:
-            return
-        self._out.line(f"{self._text(call_, node.span)};", node.span)
+        dropped = ""
+        if isinstance(node.call, ir.Call):
+            if node.call.builtin == "atomic_store":
+                target, value = node.call.args
+                self._assign(ir.Assign(target, value, span=node.span))
+                return
+            scope = BUILTINS[node.call.builtin].scope
+            if scope is None or node.call.builtin == "atomic_load":
+                return
+            # WGSL insists that results of a subgroup are used.
+            dropped = "_ = " if scope is Scope.SUBGROUP else ""
+        self._out.line(f"{dropped}{self._text(node.call, node.span)};", node.span)
 
     def _return(self, node: ir.Return) -> None:
         if node.value is None:

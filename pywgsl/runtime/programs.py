@@ -38,14 +38,15 @@ class GpuProgram:
 
     def __init__(self, device: GpuDevice, module: ir.Module, grid: Grid) -> None:
         self._device = device
-        wgsl = to_wgsl(module, grid=grid, target="wgpu")
+        subgroups = _FEATURES["subgroups"] in device.features
+        wgsl = to_wgsl(module, grid=grid, target="wgpu", subgroups=subgroups)
         self._check(module, wgsl)
         _warn_of_prints(module, wgsl)
         layout = wgsl.uniforms
         self.layout = layout
         self.packer = UniformPacker(layout)
         gpu = device.gpu
-        self._layout = gpu.create_bind_group_layout(entries=_layout_entries(module, layout.size))
+        self._layout = gpu.create_bind_group_layout(entries=_layout_entries(wgsl))
         try:
             self.pipeline = gpu.create_compute_pipeline(
                 label=module.name,
@@ -96,6 +97,11 @@ class GpuProgram:
         checks = [
             (len(module.buffers), "max-storage-buffers-per-shader-stage", "buffers"),
             (invocations, "max-compute-invocations-per-workgroup", "invocations a workgroup"),
+            (
+                wgsl.workgroup_bytes,
+                "max-compute-workgroup-storage-size",
+                "bytes of workgroup memory",
+            ),
         ]
         checks += [
             (size, f"max-compute-workgroup-size-{axis}", f"invocations a workgroup along {axis}")
@@ -109,15 +115,14 @@ class GpuProgram:
                 )
 
 
-def _layout_entries(module: ir.Module, uniform_size: int) -> list[dict[str, Any]]:
+def _layout_entries(wgsl: Wgsl) -> list[dict[str, Any]]:
     kinds: list[dict[str, Any]] = [
         {"type": "read-only-storage" if b.access is ir.Access.READ else "storage"}
-        for b in module.buffers
+        for b in wgsl.bindings
     ]
-    if uniform_size:
-        kinds.append(
-            {"type": "uniform", "has_dynamic_offset": True, "min_binding_size": uniform_size}
-        )
+    size = wgsl.uniforms.size
+    if size:
+        kinds.append({"type": "uniform", "has_dynamic_offset": True, "min_binding_size": size})
     return [{"binding": i, "visibility": "COMPUTE", "buffer": kind} for i, kind in enumerate(kinds)]
 
 
