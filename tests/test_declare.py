@@ -138,8 +138,9 @@ def test_an_array_made_of_its_own_elements_is_not_torn() -> None:
 
 
 def test_blocks_nested_too_deeply_are_refused() -> None:
-    with pytest.raises(CompileError, match="E0404"):
-        kernels.module(_deep_choice(110))
+    for text in (_deep_choice(60), HEAD + _nested(55)):
+        with pytest.raises(CompileError, match="E0404"):
+            kernels.module(text)
 
 
 def _nested(depth: int) -> str:
@@ -164,6 +165,6 @@ def test_long_texts_compile() -> None:
         f"    y[0] = {total}\n",
         f"    if n == 0:\n        y[0] = 0.0\n{branches}",
         f"    y[0] = {parentheses}\n",
-        _nested(90),
+        _nested(54),
     ):
         assert kernels.module(HEAD + text).body
