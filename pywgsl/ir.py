@@ -49,7 +49,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
 
 from pywgsl.source import NOWHERE, Span
-from pywgsl.types import Struct, Type
+from pywgsl.types import Scalar, Struct, Type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -497,7 +497,7 @@ class Module(Node):
 
     `functions` holds helpers, each before its callers; `body` is the entry point's. `parameters`
     lists buffers and uniforms in the author's order, used or not. `constants` are the values of
-    compile-time parameters, for display.
+    compile-time parameters and type variables, for display.
     """
 
     name: str
@@ -507,7 +507,7 @@ class Module(Node):
     structs: tuple[Struct, ...] = ()
     variables: tuple[Variable, ...] = ()
     functions: tuple[Function, ...] = ()
-    constants: tuple[tuple[str, bool | int | float], ...] = ()
+    constants: tuple[tuple[str, bool | int | float | Scalar], ...] = ()
     checked: bool = False
     doc: str = ""
 

@@ -15,9 +15,17 @@ from typing import TYPE_CHECKING, Any, overload
 
 from pywgsl.errors import LaunchError
 from pywgsl.from_source import execute
-from pywgsl.frontend.definition import MISSING, Captured, Helper, KernelParameter, Kind
+from pywgsl.frontend.definition import (
+    MISSING,
+    Captured,
+    Helper,
+    KernelParameter,
+    Kind,
+    TypeParameter,
+)
 from pywgsl.runtime.devices import Device, device
 from pywgsl.runtime.shapes import read_shape
+from pywgsl.types import Scalar
 
 if TYPE_CHECKING:
     from pywgsl import ir
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
     from pywgsl.runtime.launch import Launcher
     from pywgsl.runtime.specialization import Specialization
 
-Constant = bool | int | float
+Constant = bool | int | float | Scalar
 WorkgroupSize = int | tuple[int, ...] | None
 
 #: Launchers kept for each kernel, one a shape.
@@ -39,12 +47,12 @@ class Kernel:
 
     `kernel[shape](*args)` runs it: `shape` is the number of invocations along x, y and z (an int
     or up to three), or `pw.groups(…)` workgroups. It is compiled when it is first used, once for
-    each set of values of its `Const` parameters, and again when a global that it captured has
-    changed.
+    each set of values of its `Const` parameters and dtypes of its type variables, and again when a
+    global that it captured has changed.
 
     Attributes:
         options: the decorator's, by name.
-        constants: the values of `Const` parameters that `specialize` has set.
+        constants: the values of `Const` parameters and type variables that `specialize` has set.
     """
 
     __name__: str
@@ -89,7 +97,14 @@ class Kernel:
     @functools.cached_property
     def parameters(self) -> tuple[KernelParameter, ...]:
         """The parameters that a launch takes: all but the constants that `specialize` has set."""
-        return tuple(p for p in self.definition.parameters if p.name not in self.constants)
+        types = {n: value for n, value in self.constants.items() if isinstance(value, Scalar)}
+        parameters = self.definition.with_types(types).parameters
+        return tuple(p for p in parameters if p.name not in self.constants)
+
+    @functools.cached_property
+    def type_parameters(self) -> tuple[TypeParameter, ...]:
+        """The type variables that a launch's arrays decide, or `specialize`."""
+        return tuple(t for t in self.definition.type_parameters if t.name not in self.constants)
 
     def __getitem__(self, shape: Any) -> Launcher:
         # 1, 1.0 and True are equal as keys, so only a plain int is looked up as it is.
@@ -137,7 +152,7 @@ class Kernel:
 
         Args:
             workgroup_size: another size of its workgroups.
-            constants: values of `Const` parameters, by name.
+            constants: values of `Const` parameters and type variables, by name: `n=4, T=f16`.
 
         Raises:
             LaunchError: there is no such parameter, or it has another type.
@@ -170,7 +185,8 @@ class Kernel:
         Args:
             target: `"portable"` for text that naga and Tint accept; `"wgpu"` or `"web"` where the
                 two need different text (subgroup operations).
-            constants: values of the `Const` parameters without a default.
+            constants: values of the `Const` parameters without a default, and of type variables,
+                each of which is its first type without one.
         """
         from pywgsl.codegen.to_wgsl import to_wgsl
 
@@ -202,19 +218,27 @@ class Kernel:
                         f"value: `{parameter.name}=…`"
                     )
                 values[parameter.name] = check_constant(self.name, parameter, parameter.default)
-        return self.specialization(values)
+        first = {t.name: t.choices[0] for t in self.type_parameters}
+        return self.specialization(first | values)
 
     def _checked_constants(self, constants: Mapping[str, Any]) -> dict[str, Constant]:
         from pywgsl.runtime.arguments import check_constant
+        from pywgsl.runtime.generics import check_type
 
         parameters = {p.name: p for p in self.parameters if p.kind is Kind.CONST}
-        for name in constants:
-            if name not in parameters:
-                known = ", ".join(f"`{n}`" for n in parameters) or "none"
+        types = {t.name: t for t in self.type_parameters}
+        checked: dict[str, Constant] = {}
+        for name, value in constants.items():
+            if name in parameters:
+                checked[name] = check_constant(self.name, parameters[name], value)
+            elif name in types:
+                checked[name] = check_type(self.name, types[name], value)
+            else:
+                known = ", ".join(f"`{n}`" for n in (*parameters, *types)) or "none"
                 raise LaunchError(
                     f"{self.name}: there is no compile-time parameter `{name}`; there are: {known}"
                 )
-        return {n: check_constant(self.name, parameters[n], v) for n, v in constants.items()}
+        return checked
 
     def __repr__(self) -> str:
         fixed = "".join(f", {name}={value!r}" for name, value in self.constants.items())

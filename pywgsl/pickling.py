@@ -11,7 +11,7 @@ import importlib
 import sys
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pywgsl import builtins, lang
 from pywgsl.from_source import execute
@@ -33,6 +33,17 @@ class Reference(NamedTuple):
         return found
 
 
+class Variable(NamedTuple):
+    """A type variable, which pickle would look for in its module."""
+
+    name: str
+    choices: tuple[Any, ...]
+
+    def resolve(self) -> Any:
+        """Make the variable again."""
+        return TypeVar(self.name, *self.choices)
+
+
 class SourceText(NamedTuple):
     """A function as text, and the values of the names that it uses."""
 
@@ -42,7 +53,10 @@ class SourceText(NamedTuple):
 
     def make(self) -> Callable[..., Any]:
         """Define the function again."""
-        values = {n: v.resolve() if isinstance(v, Reference) else v for n, v in self.values.items()}
+        values = {
+            name: value.resolve() if isinstance(value, Reference | Variable) else value
+            for name, value in self.values.items()
+        }
         execute(self.text, values, f"pickled {self.name}")
         function: Callable[..., Any] = values[self.name]
         return function
@@ -101,6 +115,8 @@ def _portable(value: Any) -> Any:
     """Return a value, or a reference to it where pickle would copy or refuse it."""
     if isinstance(value, ModuleType):
         return Reference(value.__name__, "")
+    if isinstance(value, TypeVar):
+        return Variable(value.__name__, value.__constraints__)
     if not isinstance(value, bool | int | float | str):
         for module in (lang, builtins):
             for name, found in vars(module).items():

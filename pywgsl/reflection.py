@@ -7,7 +7,7 @@ from typing import Any
 from pywgsl import ir
 from pywgsl.codegen.layout import Grid, LaunchSize, UniformLayout, guarded_axes
 from pywgsl.codegen.to_wgsl import Wgsl, to_wgsl
-from pywgsl.types import RuntimeArray, Type, align_of, size_of
+from pywgsl.types import RuntimeArray, Scalar, Type, align_of, size_of
 
 #: WebGPU's limits on every device, by their names there.
 DEFAULT_LIMITS = {
@@ -28,7 +28,7 @@ def reflect(module: ir.Module) -> dict[str, Any]:
     `binding`, `kind` (`storage` or `uniform`), and for buffers `access`, `type` (of an element),
     `ndim` and `stride` (bytes from element to element); `uniform`, with `size` in bytes and
     `fields` (`name`, `type`, `offset`, `size`, `carries`), or None if there is no struct;
-    `constants` by name; `launch`; `requires`.
+    `constants` by name, type variables among them; `launch`; `requires`.
     """
     wgsl = to_wgsl(module)
     layout = wgsl.uniforms
@@ -38,7 +38,10 @@ def reflect(module: ir.Module) -> dict[str, Any]:
         "workgroup_size": list(module.workgroup_size),
         "bindings": _bindings(module, wgsl),
         "uniform": _uniform(layout) if layout.size else None,
-        "constants": dict(module.constants),
+        "constants": {
+            name: str(value) if isinstance(value, Scalar) else value
+            for name, value in module.constants
+        },
         "launch": _launch(module, layout),
         "requires": requirements(module, wgsl),
     }

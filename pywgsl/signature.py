@@ -77,7 +77,7 @@ class Signature:
             if not _bind(pattern, arg, bindings):
                 return None
         for variable, set_name in self.sets:
-            scalar = _settle(bindings.get(variable), SETS[set_name])
+            scalar = settle(bindings.get(variable), SETS[set_name])
             if scalar is None:
                 return None
             bindings[variable] = scalar
@@ -129,7 +129,7 @@ def _bind(pattern: Pattern, arg: Type, bindings: Bindings) -> bool:
             return False
     fixed = _SCALARS.get(pattern.scalar)
     if fixed is not None:
-        return _settle(scalar, (fixed,)) is fixed
+        return settle(scalar, (fixed,)) is fixed
     seen = bindings.get(pattern.scalar)
     joined = scalar if not isinstance(seen, Scalar) else join(seen, scalar)
     if joined is None:
@@ -138,7 +138,7 @@ def _bind(pattern: Pattern, arg: Type, bindings: Bindings) -> bool:
     return True
 
 
-def _settle(scalar: Scalar | int | None, allowed: tuple[Scalar, ...]) -> Scalar | None:
+def settle(scalar: Scalar | int | None, allowed: tuple[Scalar, ...]) -> Scalar | None:
     """Return the member of `allowed` that `scalar` becomes by itself, or None."""
     if not isinstance(scalar, Scalar) or scalar in allowed:
         return scalar if isinstance(scalar, Scalar) else None

@@ -253,4 +253,19 @@ wrong:
     pw.atomic_add(counts[i], 1)
 right:
     pw.atomic_add(counts, i, 1)
+
+E0335: a type variable of which nothing says what it stands for
+A variable names its types, `T = TypeVar("T", f32, f16)`, and a parameter's type uses it: the arrays
+of a launch, or the arguments of a call, choose one of them.
+wrong:
+    T = TypeVar("T")
+right:
+    T = TypeVar("T", f32, f16)
+
+E0336: arguments of which a type variable cannot be the type
+In one call a type variable is one type, and one of those that it names.
+wrong:
+    y[i] = add(x[i], h[i])   # def add(a: T, b: T), x: Array[f32], h: Array[f16]
+right:
+    y[i] = add(x[i], f32(h[i]))
 """

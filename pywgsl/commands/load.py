@@ -15,8 +15,9 @@ from typing import Any
 
 from pywgsl.commands.main import UsageError
 from pywgsl.errors import PywgslError
-from pywgsl.frontend.definition import Kind
+from pywgsl.frontend.definition import Kind, TypeParameter
 from pywgsl.kernel import Kernel
+from pywgsl.types import Scalar
 
 
 def load_kernel(name: str) -> Kernel:
@@ -110,9 +111,10 @@ def read_constants(kernels: Iterable[Kernel], given: Sequence[str]) -> dict[str,
     Raises:
         UsageError: a value has another form, or no kernel has such a parameter.
     """
-    types = {
-        p.name: p.type for kernel in kernels for p in kernel.parameters if p.kind is Kind.CONST
-    }
+    types: dict[str, Any] = {}
+    for kernel in kernels:
+        types |= {p.name: p.type for p in kernel.parameters if p.kind is Kind.CONST}
+        types |= {t.name: t for t in kernel.type_parameters}
     values: dict[str, Any] = {}
     for item in given:
         name, equals, text = item.partition("=")
@@ -121,8 +123,17 @@ def read_constants(kernels: Iterable[Kernel], given: Sequence[str]) -> dict[str,
         if name not in types:
             known = ", ".join(f"`{n}`" for n in types) or "none"
             raise UsageError(f"there is no compile-time parameter `{name}`; there are: {known}")
-        values[name] = read_number(name, text, types[name])
+        type_ = types[name]
+        is_type = isinstance(type_, TypeParameter)
+        values[name] = _read_type(type_, text) if is_type else read_number(name, text, type_)
     return values
+
+
+def _read_type(parameter: TypeParameter, text: str) -> Scalar:
+    choices = {str(choice): choice for choice in parameter.choices}
+    if text not in choices:
+        raise UsageError(f"`{parameter.name}` takes {' or '.join(choices)}, but got `{text}`")
+    return choices[text]
 
 
 def read_number(name: str, text: str, type_: Any) -> Any:

@@ -28,7 +28,8 @@ _MAKERS: dict[str, Callable[[tuple[int, ...], np.dtype[Any]], np.ndarray[Any, An
 def run(options: argparse.Namespace) -> int:
     """Run a kernel and show what it wrote."""
     kernel = load_kernel(options.kernel)
-    kernel = kernel.specialize(**read_constants([kernel], options.const))
+    first = {t.name: t.choices[0] for t in kernel.type_parameters}
+    kernel = kernel.specialize(**first | read_constants([kernel], options.const))
     where = device(options.device)
     values = _arguments(kernel, options.arguments)
     arrays = {

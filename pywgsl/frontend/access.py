@@ -30,6 +30,7 @@ from pywgsl.frontend.convert import (
     known_value,
     number_of,
 )
+from pywgsl.frontend.generics import resolve
 from pywgsl.ir import BinaryOp
 from pywgsl.source import Span
 from pywgsl.types import (
@@ -64,6 +65,7 @@ def host_value(ctx: Context, found: Any, span: Span, origin: Origin | None) -> V
         return ir.InvocationId(found.id, 0, I32, span=span)
     if origin is not None and not _is_fixed(found):
         ctx.program.captures.add(origin.owner, origin.key, origin.read, found)
+    found = resolve(ctx, found, span)
     if isinstance(found, enum.Enum) and not isinstance(found, Scalar):
         found = found.value
     number = fold.number(found)

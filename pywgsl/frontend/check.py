@@ -6,8 +6,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -17,8 +17,22 @@ from pywgsl.frontend import functions
 from pywgsl.frontend.annotations import type_help
 from pywgsl.frontend.capture import capture
 from pywgsl.frontend.context import Captures, Program, Value
-from pywgsl.frontend.definition import MISSING, Captured, KernelParameter, Kind, Parameter
+from pywgsl.frontend.definition import (
+    MISSING,
+    Captured,
+    KernelParameter,
+    Kind,
+    Parameter,
+    TypeParameter,
+)
 from pywgsl.frontend.fold import literal
+from pywgsl.frontend.generics import (
+    TypeArguments,
+    constraint_help,
+    substitute,
+    type_parameter,
+    variable_in,
+)
 from pywgsl.frontend.shared import check_uniform_flow
 from pywgsl.types import (
     BOOL,
@@ -33,6 +47,9 @@ from pywgsl.types import (
 
 DEFAULT_WORKGROUP_SIZE = (256, 1, 1)
 
+#: The values of compile-time parameters and type variables, by name.
+Constants: TypeAlias = Mapping[str, bool | int | float | Scalar]
+
 #: Python's own limit would stop at a few hundred nested branches.
 _RECURSION_LIMIT = 20_000
 
@@ -44,8 +61,19 @@ class KernelDefinition:
     name: str
     captured: Captured
     parameters: tuple[KernelParameter, ...]
+    type_parameters: tuple[TypeParameter, ...]
     workgroup_size: tuple[int, int, int]
     checked: bool
+
+    def with_types(self, types: TypeArguments) -> KernelDefinition:
+        """Return the definition with type variables replaced, those that `types` has."""
+        parameters = (
+            replace(p, type=substitute(p.type, types))  # type: ignore[arg-type]  # not a constant's
+            if getattr(variable_in(p.type), "__name__", None) in types
+            else p
+            for p in self.parameters
+        )
+        return replace(self, parameters=tuple(parameters))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,15 +99,32 @@ def define_kernel(
         captured = capture(function, source=source)
     diagnostics: list[Diagnostic] = []
     parameters = []
+    type_parameters: dict[str, TypeParameter] = {}
     for parameter in captured.parameters:
         try:
+            _note_variable(parameter, type_parameters)
             parameters.append(_kernel_parameter(parameter))
         except CompileError as error:
             diagnostics.extend(error.diagnostics)
+        if parameter.name in type_parameters:
+            refused = _refuse(
+                parameter,
+                f"`{parameter.name}` is both a parameter and a type",
+                "give the parameter another name",
+                whole=True,
+            )
+            diagnostics.extend(refused.diagnostics)
     if diagnostics:
         raise CompileError(diagnostics)
     size = DEFAULT_WORKGROUP_SIZE if workgroup_size is None else workgroup_shape(workgroup_size)
-    return KernelDefinition(captured.tree.name, captured, tuple(parameters), size, checked)
+    return KernelDefinition(
+        captured.tree.name,
+        captured,
+        tuple(parameters),
+        tuple(type_parameters.values()),
+        size,
+        checked,
+    )
 
 
 def workgroup_shape(size: int | tuple[int, ...]) -> tuple[int, int, int]:
@@ -102,20 +147,24 @@ def workgroup_shape(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 def check_kernel(
     definition: KernelDefinition,
-    constants: Mapping[str, bool | int | float],
+    constants: Constants,
     workgroup_size: tuple[int, int, int] | None = None,
 ) -> Checked:
-    """Compile a kernel for some values of its compile-time parameters.
+    """Compile a kernel for some values of its compile-time parameters and type variables.
 
     Raises:
         CompileError: with every independent mistake.
     """
+    types = {n: value for n, value in constants.items() if isinstance(value, Scalar)}
+    definition = definition.with_types(types)
     program = Program(workgroup_size or definition.workgroup_size, functions.invoke)
     program.global_names |= {p.name for p in definition.parameters}
     bound = {p.name: _bound(p, constants) for p in definition.parameters}
     with _deep_recursion():
         try:
-            checked = functions.check_body(program, definition.captured, bound, is_kernel=True)
+            checked = functions.check_body(
+                program, definition.captured, bound, types, is_kernel=True
+            )
         except functions.Rejected as rejected:
             raise CompileError(rejected.diagnostics) from None
         module = _module(definition, constants, program, checked.body)
@@ -127,7 +176,7 @@ def check_kernel(
 
 def _module(
     definition: KernelDefinition,
-    constants: Mapping[str, bool | int | float],
+    constants: Constants,
     program: Program,
     body: ir.Block,
 ) -> ir.Module:
@@ -199,9 +248,11 @@ def _declaration(parameter: KernelParameter, program: Program) -> ir.Buffer | ir
     return ir.Buffer(parameter.name, parameter.type, access, span=parameter.span)
 
 
-def _bound(parameter: KernelParameter, constants: Mapping[str, bool | int | float]) -> Value:
+def _bound(parameter: KernelParameter, constants: Constants) -> Value:
     if parameter.kind is Kind.CONST:
-        return literal(constants[parameter.name], parameter.span)
+        value = constants[parameter.name]
+        assert not isinstance(value, Scalar)
+        return literal(value, parameter.span)
     space = ir.Space.STORAGE if parameter.kind is Kind.BUFFER else ir.Space.UNIFORM
     assert isinstance(parameter.type, Scalar | Vector | Matrix | Struct | RuntimeArray)
     return ir.Global(parameter.name, parameter.type, space, span=parameter.span)
@@ -216,7 +267,25 @@ def _kernel_parameter(parameter: Parameter) -> KernelParameter:
     return KernelParameter(name, kind, type_, parameter.default, parameter.span)
 
 
-def _annotated_type(parameter: Parameter) -> Type:
+def _note_variable(parameter: Parameter, known: dict[str, TypeParameter]) -> None:
+    """Note the type variable in a parameter's type, if there is one."""
+    variable = variable_in(parameter.annotation)
+    if variable is None:
+        return
+    try:
+        found = type_parameter(variable)
+    except ValueError as error:
+        span, fix = parameter.annotation_span, constraint_help(variable)
+        raise CompileError([Diagnostic("E0335", str(error), Label(span), help=fix)]) from None
+    if known.setdefault(found.name, found) != found:
+        raise _refuse(
+            parameter,
+            f"two type variables of this kernel are called `{found.name}`, with different types",
+            f'give one another name: `{found.name}2 = TypeVar("{found.name}2", f32, f16)`',
+        )
+
+
+def _annotated_type(parameter: Parameter) -> Type | TypeVar:
     name = parameter.name
     if parameter.annotation is MISSING:
         raise _refuse(
@@ -240,7 +309,9 @@ def _annotated_type(parameter: Parameter) -> Type:
                 f"use one array with more axes: `Array2D[{type_.element.element}]`",
             )
         return type_
-    if not isinstance(type_, Scalar | Vector | Matrix | Struct) or _has_bool_components(type_):
+    if not isinstance(type_, Scalar | Vector | Matrix | Struct | TypeVar) or _has_bool_components(
+        type_
+    ):
         raise _refuse(
             parameter,
             f"`{name}` cannot have the type `{type_}`",
@@ -249,7 +320,7 @@ def _annotated_type(parameter: Parameter) -> Type:
     return type_
 
 
-def _has_bool_components(type_: Type) -> bool:
+def _has_bool_components(type_: Type | TypeVar) -> bool:
     return isinstance(type_, Vector) and type_.scalar is BOOL
 
 

@@ -216,12 +216,14 @@ class Context:
         scope: Scope,
         bound: Mapping[str, Value],
         inferred: Inferred,
+        types: Mapping[str, Scalar],
     ) -> None:
         self.program = program
         self.captured = captured
         self.scope = scope
         self.bound = bound
         self.inferred = inferred
+        self.types = types  # what type variables stand for, by their names
         self.web_types = inferred.types
         self.open_reads: dict[int, int] = {}  # where a web is read whose type is not known yet
         self.web_spans: dict[int, Span] = {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pywgsl.source import Source, Span
-from pywgsl.types import Type
+from pywgsl.types import Scalar, Type
 
 if TYPE_CHECKING:
     from pywgsl import syntax
@@ -49,6 +49,14 @@ class Kind(enum.Enum):
     BUFFER = "buffer"
     UNIFORM = "uniform"
     CONST = "constant"
+
+
+@dataclass(frozen=True, slots=True)
+class TypeParameter:
+    """A type variable of a kernel: a compile-time parameter whose value is one of `choices`."""
+
+    name: str
+    choices: tuple[Scalar, ...]
 
 
 @dataclass(frozen=True, slots=True)

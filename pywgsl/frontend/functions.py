@@ -33,6 +33,7 @@ from pywgsl.frontend.convert import (
 )
 from pywgsl.frontend.declare import declare
 from pywgsl.frontend.definition import MISSING, Captured, Helper, Parameter
+from pywgsl.frontend.generics import TypeArguments, substitute, types_of_call
 from pywgsl.frontend.nesting import check_nesting
 from pywgsl.frontend.scalarize import scalarize
 from pywgsl.frontend.scope import Scope, assigned_names, resolve
@@ -71,9 +72,14 @@ class Rejected(Exception):  # noqa: N818
 
 
 def check_body(
-    program: Program, captured: Captured, bound: Mapping[str, Value], *, is_kernel: bool
+    program: Program,
+    captured: Captured,
+    bound: Mapping[str, Value],
+    types: TypeArguments,
+    *,
+    is_kernel: bool,
 ) -> CheckedBody:
-    """Check a function whose parameters have the values `bound`.
+    """Check a function whose parameters have the values `bound`, its type variables `types`.
 
     Raises:
         Rejected: with every mistake.
@@ -85,7 +91,7 @@ def check_body(
     final = False
     # Each round but the last gives some variable another type, and there are few to give.
     for _ in range(8 * len(scope.assignments) + 8):
-        ctx = Context(program, captured, scope, bound, inferred)
+        ctx = Context(program, captured, scope, bound, inferred, types)
         ctx.is_kernel, ctx.result, ctx.final = is_kernel, result, final
         ctx.declared = {p.name: p.span for p in captured.parameters}
         note_annotations(ctx, annotated)
@@ -197,12 +203,13 @@ def invoke(
     """Return the value of a call of a helper, compiled for these kinds of arguments."""
     captured = helper.captured
     given = _match_arguments(ctx, captured, args, keywords, span)
+    types = types_of_call(ctx, captured, given)
     bound: dict[str, Value] = {}
     passed: list[ir.Expr] = []
     params: list[ir.Param] = []
     hint = _literal_types(given.values())
     for parameter in captured.parameters:
-        value = _argument(ctx, captured, parameter, given[parameter.name], hint)
+        value = _argument(ctx, captured, parameter, given[parameter.name], hint, types)
         if isinstance(value, Host | TupleValue) or not _passes(parameter, value):
             bound[parameter.name] = value
             continue
@@ -210,7 +217,7 @@ def invoke(
         passed.append(value)
         params.append(ir.Param(parameter.name, value.type, span=parameter.span))
         bound[parameter.name] = ir.Local(parameter.name, value.type, span=parameter.span)
-    function = _specialize(ctx, captured, bound, tuple(params), span)
+    function = _specialize(ctx, captured, bound, types, tuple(params), span)
     if ctx.program.effects[function.name]:
         ctx.effect = True
     return ir.Invoke(function.name, tuple(passed), function.result, span=span)
@@ -273,7 +280,12 @@ def _literal_types(values: Any) -> dict[Scalar, Scalar]:
 
 
 def _argument(
-    ctx: Context, captured: Captured, parameter: Parameter, value: Value, hint: dict[Scalar, Scalar]
+    ctx: Context,
+    captured: Captured,
+    parameter: Parameter,
+    value: Value,
+    hint: dict[Scalar, Scalar],
+    types: TypeArguments,
 ) -> Value:
     """Return an argument as its parameter takes it."""
     annotation = parameter.annotation
@@ -289,10 +301,10 @@ def _argument(
             return coerce(ctx, value, hint[value.type])
         if isinstance(value, TupleValue) and not all(isinstance(i, ir.Shape) for i in value.items):
             items = tuple(concrete(ctx, number_of(ctx, item)) for item in value.items)
-            types = tuple(item.type for item in items if item.type is not None)
-            return ir.Construct(ctx.program.tuple_struct(types), items, span=value.span)
+            members = tuple(item.type for item in items if item.type is not None)
+            return ir.Construct(ctx.program.tuple_struct(members), items, span=value.span)
         return value
-    type_ = _annotated(ctx, parameter)
+    type_ = substitute(_annotated(ctx, parameter), types)
     if isinstance(type_, RuntimeArray):
         if isinstance(value, Host | TupleValue) or not _is_array_of(value, type_):
             ctx.error(
@@ -343,11 +355,13 @@ def _specialize(
     ctx: Context,
     captured: Captured,
     bound: Mapping[str, Value],
+    types: TypeArguments,
     params: tuple[ir.Param, ...],
     span: Span,
 ) -> ir.Function:
     program = ctx.program
-    key = (captured.function, tuple(_signature(bound[p.name]) for p in captured.parameters))
+    signature = tuple(_signature(bound[p.name]) for p in captured.parameters)
+    key = (captured.function, signature, tuple(types.items()))
     if key in program.in_progress or any(k[0] is captured.function for k in program.in_progress):
         ctx.error(
             "E0403",
@@ -360,7 +374,7 @@ def _specialize(
     if key not in program.functions:
         program.in_progress.append(key)
         try:
-            found = check_body(program, captured, bound, is_kernel=False)
+            found = check_body(program, captured, bound, types, is_kernel=False)
         except Rejected as rejected:
             program.rejected[key] = rejected.diagnostics
             _pass_on(ctx, rejected.diagnostics, span)

@@ -18,6 +18,7 @@ from pywgsl.frontend.definition import KernelParameter, Kind
 from pywgsl.runtime.arguments import Packed, bind, check_buffers, check_constant, numpy_value
 from pywgsl.runtime.arrays import DeviceArray
 from pywgsl.runtime.devices import NUMPY, Device, NumpyDevice
+from pywgsl.runtime.generics import types_of_launch
 from pywgsl.runtime.shapes import Groups, Triple, invocations
 from pywgsl.runtime.specialization import Specialization
 
@@ -41,6 +42,7 @@ class Launcher:
         self._count = len(self._parameters)
         self._buffers = _positions(self._parameters, Kind.BUFFER)
         self._constants = _positions(self._parameters, Kind.CONST)
+        self._variables = kernel.type_parameters
         self._prepared: dict[tuple[Any, ...], PreparedLaunch] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
@@ -78,10 +80,12 @@ class Launcher:
     def _launch(self, values: Sequence[Any]) -> None:
         """Check everything, and run."""
         kernel = self._kernel
-        constants = {
+        constants: dict[str, Any] = {
             self._parameters[i].name: check_constant(kernel.name, self._parameters[i], values[i])
             for i in self._constants
         }
+        if self._variables:
+            constants |= types_of_launch(kernel.name, self._variables, self._parameters, values)
         specialization = kernel.specialization(constants)
         module = specialization.module
         arrays = [values[i] for i in self._buffers]
