@@ -95,7 +95,9 @@ class _Writer(Statements):
         self.body(8)
         self.finish()
         self.text += self.lines
-        constants = {n: self.arguments.pop(n) for n in ("depth", "choice") if n in self.arguments}
+        constants: dict[str, Any] = {}
+        for name in {"depth", "choice"} & self.arguments.keys():
+            constants[name] = self.arguments.pop(name)
         return Program(
             "\n".join(self.text) + "\n",
             self.arguments,

@@ -46,12 +46,14 @@ class Statements(Expressions):
     loops: int
     #: Whether `break` and `continue` may stand here.
     in_loop: bool
+    #: Whether the last statement always leaves its block.
+    left: bool
 
     def start(self, results: tuple[str, ...] | None, fuel: int) -> None:
         """Begin a function's body."""
         self.lines, self.fuel, self.results = [], fuel, results
         self.locked, self.fresh, self.places = set(), set(), []
-        self.level, self.loops, self.in_loop = 1, 0, False
+        self.level, self.loops, self.in_loop, self.left = 1, 0, False, False
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.level + text)
@@ -83,13 +85,16 @@ class Statements(Expressions):
             if self.fuel <= 0:
                 return
             self.fuel -= 1
-            if self.statement() is False:
+            self.statement()
+            if self.left:
+                # Nothing after it would run.
+                self.left = False
                 return
 
-    def statement(self) -> bool | None:
-        """Write one statement; False if nothing after it would run."""
+    def statement(self) -> None:
+        """Write one statement."""
         deep = self.level >= 4
-        options: list[Callable[[], bool | None]] = [
+        options: list[Callable[[], None]] = [
             self.assign,
             self.assign,
             self.augment,
@@ -149,12 +154,13 @@ class Statements(Expressions):
         self.line(f"{name} = {value}")
         self.bind(name, type_)
 
-    def augment(self) -> bool | None:
+    def augment(self) -> None:
         names = self.assignable(*SCALARS, *VECTORS)
         if not names:
-            return self.assign()
+            self.assign()
+            return
         name = self.pick(names)
-        return self.augment_place(name, self.scope.variables[name])
+        self.augment_place(name, self.scope.variables[name])
 
     def augment_place(self, place: str, type_: str) -> None:
         value = self.value(type_ if self.chance(60) else scalar_of(type_), 2)
@@ -206,17 +212,18 @@ class Statements(Expressions):
         if last == second:
             self.bind(second, type_)
 
-    def component_store(self) -> bool | None:
+    def component_store(self) -> None:
         vectors = [*((n, self.scope.variables[n]) for n in self.assignable(*VECTORS))]
         vectors += [(p, t) for p, t in self.places if t in VECTORS]
         if not vectors:
-            return self.assign()
+            self.assign()
+            return
         name, type_ = self.pick(vectors)
         width, scalar = width_of(type_), scalar_of(type_)
         if width > 2 and self.chance(30):
             letters = self.pick(("xy", "zx", "yz"))
             self.line(f"{name}.{letters} = {self.value(f'vec2{type_[4]}', 2)}")
-            return None
+            return
         place = f"{name}.{'xyzw'[self.rng.randint(0, width - 1)]}"
         if self.chance(30):
             place = f"{name}[{self.index(width)}]"
@@ -224,17 +231,16 @@ class Statements(Expressions):
             self.augment_place(place, scalar)
         else:
             self.line(f"{place} = {self.value(scalar, 2)}")
-        return None
 
-    def store(self) -> bool | None:
+    def store(self) -> None:
         if not self.places:
-            return self.assign()
+            self.assign()
+            return
         place, type_ = self.pick(self.places)
         if type_ != "bool" and self.chance(35):
             self.augment_place(place, type_)
         else:
             self.line(f"{place} = {self.value(type_)}")
-        return None
 
     def array_declare(self) -> None:
         element, length = self.pick(SCALARS), self.rng.randint(1, 4)
@@ -253,11 +259,11 @@ class Statements(Expressions):
             self.line(f"{name} = pw.array[{element}, {length}]({values})")
         self.bind(name, type_)
 
-    def array_store(self) -> bool | None:
+    def array_store(self) -> None:
         arrays = [n for n in self.assignable() if array_of(self.scope.variables[n])]
         if not arrays:
             self.array_declare()
-            return None
+            return
         name = self.pick(arrays)
         found = array_of(self.scope.variables[name])
         assert found is not None
@@ -266,22 +272,21 @@ class Statements(Expressions):
             self.augment_place(place, found[0])
         else:
             self.line(f"{place} = {self.value(found[0], 2)}")
-        return None
 
-    def unpack_call(self) -> bool | None:
+    def unpack_call(self) -> None:
         helpers = [h for h in self.scope.helpers if len(h.results) > 1]
         if not helpers:
-            return self.assign()
+            self.assign()
+            return
         helper: Helper = self.pick(helpers)
         args = ", ".join(self.argument(p, 2) for p in helper.params)
         self.unpack(helper.results, f"{helper.name}({args})")
-        return None
 
-    def effect_statement(self) -> bool | None:
+    def effect_statement(self) -> None:
         if not self.scope.effect:
-            return self.assign()
+            self.assign()
+            return
         self.line(self.scope.effect.format(self.rng.randint(1, 9)))
-        return None
 
     def merge(self) -> None:
         """A variable that becomes a float because a later assignment gives one."""
@@ -299,7 +304,7 @@ class Statements(Expressions):
 
     # --------------------------------------------------------------------------------- flow
 
-    def leave(self) -> bool | None:
+    def leave(self) -> None:
         """`break`, `continue` or `return`: at times without a condition."""
         kinds = [*(("break", "continue") if self.in_loop else ()), "return"]
         kind = self.pick(kinds)
@@ -310,7 +315,7 @@ class Statements(Expressions):
         self.give() if kind == "return" else self.line(kind)
         if not bare:
             self.level -= 1
-        return False if bare else None
+        self.left = bare
 
     def give(self) -> None:
         """Write the `return` of this function."""
@@ -367,9 +372,10 @@ class Statements(Expressions):
             with self.block():
                 self.body(2)
 
-    def while_loop(self) -> bool | None:
+    def while_loop(self) -> None:
         if self.loops >= 2:
-            return self.assign()
+            self.assign()
+            return
         name = self.new_name()
         self.line(f"{name} = {self.nonconstant('i32', 1).text} % {self.rng.randint(2, 6)}")
         self.bind(name, "i32")
@@ -383,7 +389,6 @@ class Statements(Expressions):
             self.line(f"{name} -= 1")
             self.body(3)
         self.orelse()
-        return None
 
     def trips(self) -> tuple[str, str]:
         """The bounds of a range of few numbers, and what it counts in."""
@@ -406,9 +411,10 @@ class Statements(Expressions):
             return f"{self.nonconstant('u32', 1).text} % 4", "u32"
         return f"-2147483646, -2147483648, -{self.rng.randint(1, 2)}", "i32"
 
-    def for_loop(self) -> bool | None:
+    def for_loop(self) -> None:
         if self.loops >= 2:
-            return self.assign()
+            self.assign()
+            return
         bounds, kind = self.trips()
         text = f"range({bounds})"
         if kind == "i32" and "% 3 - 1" not in bounds and self.chance(20):
@@ -424,11 +430,11 @@ class Statements(Expressions):
             self.scope.variables[name] = kind
             self.body(3)
         self.orelse()
-        return None
 
-    def static_loop(self) -> bool | None:
+    def static_loop(self) -> None:
         if self.loops >= 2:
-            return self.assign()
+            self.assign()
+            return
         name = self.new_name()
         bounds = self.pick(("3", "1, 4", "4, 0, -2", "0"))
         text = f"pw.static_range({bounds})"
@@ -437,4 +443,3 @@ class Statements(Expressions):
             self.scope.variables[name] = "i32"
             self.body(2)
         self.orelse()
-        return None
