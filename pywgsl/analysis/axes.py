@@ -4,16 +4,22 @@ A value that differs along no axis is uniform: one number stands for all invocat
 on it is a branch of the host. What a value depends on is found without regard to order: a local
 depends on all that is ever assigned to it and on the conditions under which it is; a loop's body
 on what ends the loop for some invocations earlier than for others.
+
+Where invocations work together, their place in a workgroup and the workgroup's place in the launch
+are axes of their own: what a workgroup shares differs along the second kind only.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from pywgsl import ir
+from pywgsl.analysis.uses import synchronizes
+from pywgsl.builtins import BUILTINS, Scope
 
-#: A set of axes, as bits: x is 1, y is 2, z is 4.
+#: A set of axes, as bits: the fastest axis of an `Order` is 1, the next one 2, and so on.
 Axes = int
 UNIFORM: Axes = 0
 
@@ -23,17 +29,77 @@ _Sources = frozenset[_Key | Axes]
 _NOTHING: _Sources = frozenset()
 
 _NARROWING = "narrowing"
-_EVERYWHERE_EQUAL = (ir.Id.NUM_WORKGROUPS, ir.Id.SUBGROUP_SIZE, ir.Id.NUM_SUBGROUPS)
-_ALONG_X = (ir.Id.LOCAL_INDEX, ir.Id.SUBGROUP_INVOCATION, ir.Id.SUBGROUP)
+_OF_A_GROUP = ("shared", "joined")
+_OF_THE_LAUNCH = (ir.Id.GLOBAL, ir.Id.NUM_WORKGROUPS)
+_EVERY_AXIS: Axes = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The axes of a program's arrays, each a letter, the fastest first.
+
+    A kernel to which workgroups are nothing has the axes of the launch, `xyz`. Elsewhere `x` is the
+    place in the workgroup and `X` the workgroup's own. The two stand side by side, `xXyYZ`, because
+    together they run through memory as the global id does. Axes along which a workgroup has one
+    invocation are left out.
+    """
+
+    letters: str
+    grouped: bool
+
+    def axis(self, letter: str) -> Axes:
+        """Return an axis, or none if the order lacks it."""
+        position = self.letters.find(letter)
+        return UNIFORM if position < 0 else 1 << position
+
+    @property
+    def local(self) -> Axes:
+        """The axes inside a workgroup."""
+        return _union(self.axis(letter) for letter in "xyz") if self.grouped else UNIFORM
+
+    @property
+    def groups(self) -> Axes:
+        """The axes along which workgroups lie."""
+        return _union(self.axis(letter) for letter in "XYZ")
+
+    def of_id(self, node: ir.InvocationId) -> Axes:
+        """Return the axes along which an id differs."""
+        inside, outside = self.axis("xyz"[node.axis]), self.axis("XYZ"[node.axis])
+        match node.id:
+            case ir.Id.GLOBAL:
+                return inside | outside
+            case ir.Id.LOCAL:
+                return inside
+            case ir.Id.WORKGROUP:
+                return outside
+            case ir.Id.LOCAL_INDEX | ir.Id.SUBGROUP_INVOCATION | ir.Id.SUBGROUP:
+                return self.local
+            case ir.Id.NUM_WORKGROUPS | ir.Id.SUBGROUP_SIZE | ir.Id.NUM_SUBGROUPS:
+                return UNIFORM
+
+    def along(self, axes: Axes) -> str:
+        """Return the letters of axes, the fastest first."""
+        return "".join(letter for k, letter in enumerate(self.letters) if axes >> k & 1)
+
+
+def order_of(module: ir.Module) -> Order:
+    """Return the axes that a module's arrays may have."""
+    nodes = (node for block in _bodies(module) for node in ir.walk_block(block))
+    ids = (node.id for node in nodes if isinstance(node, ir.InvocationId))
+    if not synchronizes(module) and all(id_ in _OF_THE_LAUNCH for id_ in ids):
+        return Order("xyz", grouped=False)
+    sizes = zip("xyz", module.workgroup_size, strict=True)
+    letters = "".join((name if size > 1 else "") + name.upper() for name, size in sizes)
+    return Order(letters, grouped=True)
 
 
 class LaneAxes:
     """The axes of the locals, results and loops of a module. The entry point's name is `""`."""
 
-    def __init__(self, axes: dict[_Key, Axes], rank: int) -> None:
+    def __init__(self, axes: dict[_Key, Axes], order: Order) -> None:
         self._axes = axes
-        #: How many axes of a launch (x, then y, then z) the module tells apart.
-        self.rank = rank
+        #: The axes that the module tells apart.
+        self.order = order
 
     def local(self, function: str, name: str) -> Axes:
         """Return the axes of a parameter, `Let`, `Var` or loop index."""
@@ -42,6 +108,10 @@ class LaneAxes:
     def private(self, name: str) -> Axes:
         """Return the axes of a private variable."""
         return self._axes.get(_private(name), UNIFORM)
+
+    def shared(self, name: str) -> Axes:
+        """Return the axes along which workgroups differ in a workgroup variable."""
+        return self._axes.get(_shared(name), UNIFORM)
 
     def result(self, function: str) -> Axes:
         """Return the axes of what a function returns."""
@@ -70,17 +140,12 @@ def lane_axes(module: ir.Module) -> LaneAxes:
     for function in module.functions:
         collector.function(function.name, function.body)
     collector.function("", module.body)
-    return LaneAxes(_solve(collector.sources), collector.rank)
+    order = Order(collector.order.letters[: collector.rank], collector.order.grouped)
+    return LaneAxes(_solve(collector.sources, order), order)
 
 
-def id_axes(node: ir.InvocationId, workgroup_size: tuple[int, int, int]) -> Axes:
-    """Return the axes along which an id differs."""
-    if node.id in _EVERYWHERE_EQUAL:
-        return UNIFORM
-    if node.id in _ALONG_X:
-        sizes = enumerate(workgroup_size)
-        return sum(1 << axis for axis, size in sizes if size > 1)
-    return 1 << node.axis
+def _bodies(module: ir.Module) -> Iterable[ir.Block]:
+    return (*(function.body for function in module.functions), module.body)
 
 
 def _local(function: str, name: str) -> _Key:
@@ -89,6 +154,10 @@ def _local(function: str, name: str) -> _Key:
 
 def _private(name: str) -> _Key:
     return ("private", name, "")
+
+
+def _shared(name: str) -> _Key:
+    return ("shared", name, "")
 
 
 def _called(function: str) -> _Key:
@@ -129,12 +198,14 @@ class _Collector:
 
     def __init__(self, module: ir.Module) -> None:
         self.sources: defaultdict[_Key, set[_Key | Axes]] = defaultdict(set)
-        self.rank = 1
-        self._module = module
+        self.order = order_of(module)
+        # Every invocation of a workgroup runs, whether or not anything differs between them.
+        self.rank = max(self.order.local.bit_length(), 1)
         self._params = {f.name: f.params for f in module.functions}
         self._function = ""
         self._scopes: list[_Scope] = []
         self._narrowings: dict[tuple[str, _Sources], _Key] = {}
+        self._joined = 0
 
     def function(self, name: str, body: ir.Block) -> None:
         self._function = name
@@ -201,8 +272,9 @@ class _Collector:
             case ir.Local(name=name):
                 self.sources[_local(self._function, name)] |= sources | self._mask()
             case ir.Global(name=name, space=ir.Space.PRIVATE):
-                self.sources[_private(name)] |= sources | self._conditions()
-                self.sources[_private(name)].add(_called(self._function))
+                self.sources[_private(name)] |= sources | self._memory_conditions()
+            case ir.Global(name=name, space=ir.Space.WORKGROUP):
+                self.sources[_shared(name)] |= sources | self._memory_conditions()
             case _:
                 pass
 
@@ -261,10 +333,16 @@ class _Collector:
     def _conditions(self) -> _Sources:
         return frozenset().union(*(scope.conditions for scope in self._scopes))
 
+    def _memory_conditions(self) -> _Sources:
+        """What decides whether an invocation of the launch stores to a module's variable."""
+        return self._conditions() | {_called(self._function)}
+
     # ------------------------------------------------------------------------ expressions
 
     def _leaves(self, node: ir.Node) -> _Sources:
         """What a value depends on: all ids, locals and calls in it."""
+        if isinstance(node, ir.Call) and BUILTINS[node.builtin].effect:
+            return self._together(node)
         sources: set[_Key | Axes] = set()
         for leaf in ir.walk(node):
             match leaf:
@@ -274,6 +352,8 @@ class _Collector:
                     sources.add(self._id(leaf))
                 case ir.Global(name=name, space=ir.Space.PRIVATE):
                     sources.add(_private(name))
+                case ir.Global(name=name, space=ir.Space.WORKGROUP):
+                    sources.add(_shared(name))
                 case ir.Invoke(function=function, args=args):
                     self._call(function, args)
                     sources.add(_result(function))
@@ -282,9 +362,33 @@ class _Collector:
         return frozenset(sources)
 
     def _id(self, node: ir.InvocationId) -> Axes:
-        axes = id_axes(node, self._module.workgroup_size)
+        axes = self.order.of_id(node)
         self.rank = max(self.rank, axes.bit_length())
         return axes
+
+    def _together(self, node: ir.Call) -> _Sources:
+        """What the result of an operation that joins invocations depends on."""
+        row = BUILTINS[node.builtin]
+        sources = _NOTHING.union(*map(self._leaves, node.args))
+        if row.scope is Scope.ATOMIC:
+            return self._atomic(ir.root(node.args[0]), sources)
+        if row.scope is Scope.SUBGROUP:
+            return sources | self._conditions() | {self.order.local}
+        if not row.shared:
+            return sources | {self.order.local}
+        self._joined += 1
+        key = ("joined", self._joined, "")
+        self.sources[key] |= sources
+        return frozenset({key})
+
+    def _atomic(self, memory: ir.Expr, sources: _Sources) -> _Sources:
+        """Each invocation finds what the one before it left."""
+        assert isinstance(memory, ir.Global)
+        if memory.space is ir.Space.STORAGE:
+            return frozenset({_EVERY_AXIS})
+        key = _shared(memory.name)
+        self.sources[key] |= sources | self._memory_conditions()
+        return frozenset({key, self.order.local})
 
     def _call(self, function: str, args: Iterable[ir.Expr]) -> None:
         for param, arg in zip(self._params[function], args, strict=True):
@@ -292,10 +396,15 @@ class _Collector:
         self.sources[_called(function)] |= self._conditions() | {_called(self._function)}
 
 
-def _solve(sources: dict[_Key, set[_Key | Axes]]) -> dict[_Key, Axes]:
+def _solve(sources: dict[_Key, set[_Key | Axes]], order: Order) -> dict[_Key, Axes]:
     """Follow dependencies until nothing changes."""
-    axes = {key: _union(s for s in found if isinstance(s, int)) for key, found in sources.items()}
-    links = {key: [s for s in found if not isinstance(s, int)] for key, found in sources.items()}
+    every = (1 << len(order.letters)) - 1
+    limits = {key: order.groups if key[0] in _OF_A_GROUP else every for key in sources}
+    axes: dict[_Key, Axes] = {}
+    links: dict[_Key, list[_Key]] = {}
+    for key, found in sources.items():
+        axes[key] = _union(s for s in found if isinstance(s, int)) & limits[key]
+        links[key] = [s for s in found if not isinstance(s, int)]
     changed = True
     while changed:
         changed = False
@@ -303,6 +412,7 @@ def _solve(sources: dict[_Key, set[_Key | Axes]]) -> dict[_Key, Axes]:
             joined = axes[key] | _union(axes.get(link, UNIFORM) for link in linked)
             if joined and key[0] == _NARROWING:
                 joined |= axes.get(_called(str(key[1])), UNIFORM)
+            joined &= limits[key]
             if joined != axes[key]:
                 axes[key], changed = joined, True
     return axes

@@ -11,9 +11,9 @@ from typing import Any, assert_never
 import numpy as np
 
 from pywgsl import ir, numerics
-from pywgsl.analysis.axes import UNIFORM, Axes, id_axes
+from pywgsl.analysis.axes import UNIFORM, Axes
 from pywgsl.builtins import BUILTINS
-from pywgsl.codegen.numpy_places import PlaceReader
+from pywgsl.codegen.numpy_collectives import Collectives
 from pywgsl.codegen.numpy_scope import (
     AND,
     ATOM,
@@ -81,7 +81,7 @@ _PREFIX: dict[UnaryOp, str] = {UnaryOp.NEG: "-", UnaryOp.NOT: "~", UnaryOp.BIT_N
 _AXIS_NAMES = "xyz"
 
 
-class Expressions(PlaceReader):
+class Expressions(Collectives):
     """Writes the expressions of one function."""
 
     def value(self, node: ir.Expr) -> Value:  # noqa: C901
@@ -155,31 +155,33 @@ class Expressions(PlaceReader):
         if node.space is ir.Space.PRIVATE:
             return self.variable(node).value
         if node.space is ir.Space.WORKGROUP:
-            raise NotImplementedError("workgroup memory on NumPy")
+            return self.place(node)
         return self.module.globals[node.name]
 
     def _id(self, node: ir.InvocationId) -> Value:
-        axes = id_axes(node, self.module.module.workgroup_size)
+        axes = self.module.axes.order.of_id(node)
+        ids, axis = self.ids, node.axis
         match node.id:
-            case ir.Id.GLOBAL:
-                return Value(f"ids.{_AXIS_NAMES[node.axis]}", axes=axes, spread=True, even=True)
-            case ir.Id.LOCAL:
-                return Value(f"ids.local({node.axis})", axes=axes, spread=True)
-            case ir.Id.WORKGROUP:
-                return Value(f"ids.workgroup({node.axis})", axes=axes, spread=True)
             case ir.Id.NUM_WORKGROUPS:
-                return Value(f"ids.num_workgroups({node.axis})")
+                return Value(f"{ids}.num_workgroups({axis})")
+            case ir.Id.SUBGROUP_SIZE | ir.Id.NUM_SUBGROUPS:
+                return Value(f"{ids}.{node.id.value}")
+            case _ if axes == UNIFORM:
+                # The workgroup has one invocation along the axis.
+                return self._literal(0, I32)
+            case ir.Id.GLOBAL:
+                text = f"{ids}.{_AXIS_NAMES[axis]}"
+            case ir.Id.LOCAL:
+                text = f"{ids}.local({axis})"
+            case ir.Id.WORKGROUP:
+                text = f"{ids}.workgroup({axis})"
             case ir.Id.LOCAL_INDEX:
-                return Value("ids.local_index", axes=axes, spread=axes != UNIFORM)
-            case (
-                ir.Id.SUBGROUP_SIZE
-                | ir.Id.SUBGROUP_INVOCATION
-                | ir.Id.SUBGROUP
-                | ir.Id.NUM_SUBGROUPS
-            ):
-                raise NotImplementedError("subgroups on NumPy")
+                text = f"{ids}.local_index"
+            case ir.Id.SUBGROUP_INVOCATION | ir.Id.SUBGROUP:
+                return Value(f"{ids}.{node.id.value}", axes=axes, spread=True)
             case _:
                 assert_never(node.id)
+        return Value(text, axes=axes, spread=True, even=True)
 
     # --------------------------------------------------------------------------- operators
 
@@ -273,7 +275,7 @@ class Expressions(PlaceReader):
     def _call(self, node: ir.Call) -> Value:
         row = BUILTINS[node.builtin]
         if row.effect:
-            raise NotImplementedError(f"{row.name} on NumPy")
+            return self.collective(node, row)
         types = tuple(map(type_of, node.args))
         parts = self._aligned(tuple(map(self.array, node.args)), types)
         # Unlike the table's function, the compiler knows a number in each lane from a vector.

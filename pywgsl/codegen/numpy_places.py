@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pywgsl import ir
@@ -58,9 +59,9 @@ class Place:
         return axes
 
     @property
-    def is_buffer(self) -> bool:
-        """Whether the place is in a storage buffer."""
-        return isinstance(self.root, ir.Global) and self.root.space is ir.Space.STORAGE
+    def is_memory(self) -> bool:
+        """Whether the place is in a storage buffer or in workgroup memory."""
+        return is_memory(self.root)
 
     @property
     def is_even(self) -> bool:
@@ -95,6 +96,8 @@ class PlaceReader(ABC):
         #: The lanes that evaluate the expression that is being written.
         self.mask = self.root
         self.locals: dict[str, Variable] = {}
+        #: The variable with the ids of the lanes for which code is being written.
+        self.ids = "ids"
 
     @abstractmethod
     def value(self, node: ir.Expr) -> Value:
@@ -109,18 +112,18 @@ class PlaceReader(ABC):
         known = self.locals if isinstance(node, ir.Local) else self.module.privates
         return known[node.name]
 
-    def place(self, node: ir.Index | ir.Member | ir.Swizzle) -> Value:
+    def place(self, node: ir.Index | ir.Member | ir.Swizzle | ir.Global) -> Value:
         """Return the value at a place."""
         place = self.resolve(node)
         if not place.indices:
             return place.base
         axes = place.base.axes | place.index_axes
         spread = place.base.spread or any(i.spread for i in place.indices)
-        if place.is_buffer:
+        if place.is_memory:
             function = "load" if place.is_even else "gather"
             text = f"{function}({', '.join([place.base.text, *place.index_texts])})"
-            written = place.root.name in self.module.written  # type: ignore[union-attr]  # a Global
-            view = written and (axes != UNIFORM or bool(place.inner))
+            changes = self._changes(place.root)
+            view = changes and (axes != UNIFORM or bool(place.inner))
             return Value(text, axes=axes, spread=spread, view=view)
         key = place.component
         if key is not None:
@@ -137,12 +140,18 @@ class PlaceReader(ABC):
         ):
             accessors.append(node)
             node = node.base
-        base = self.array(node)
-        is_buffer = isinstance(node, ir.Global) and node.space is ir.Space.STORAGE
         shape = _axes_of(type_of(node))
         members = ""
         indices: list[Value] = []
         constants: list[int | None] = []
+        if isinstance(node, ir.Global) and node.space is ir.Space.WORKGROUP:
+            base = Value(self.module.shared[node.name])
+            indices += self._groups(node)
+            constants += [None] * len(indices)
+            shape = (None,) * len(indices) + shape
+        else:
+            base = self.array(node)
+        in_memory = is_memory(node)
         for accessor in reversed(accessors):
             match accessor:
                 case ir.Member(base=owner, field=field):
@@ -154,11 +163,42 @@ class PlaceReader(ABC):
                     indices.append(Value(f"np.int32({position})", plain=str(position)))
                     constants.append(position)
                 case ir.Index():
-                    read = self.value if is_buffer else self.array
+                    read = self.value if in_memory else self.array
                     indices += map(read, accessor.indices)
                     constants += map(_constant, accessor.indices)
         base = Value(base.at(ATOM) + members, axes=base.axes, spread=base.spread, view=base.view)
         return Place(base, node, len(shape), shape, tuple(indices), tuple(constants))
+
+    def _groups(self, node: ir.Global) -> list[Value]:
+        """The first indices of workgroup memory: whose it is, of the workgroups that run."""
+        order = self.module.axes.order
+        letters = order.along(self.module.axes.shared(node.name))
+        return [
+            Value(
+                f"{self.ids}.nth({'XYZ'.index(letter)})",
+                axes=order.axis(letter),
+                spread=True,
+                even=True,
+            )
+            for letter in reversed(letters)
+        ] or [Value("0")]
+
+    def _changes(self, memory: ir.Expr) -> bool:
+        """Whether a buffer or workgroup memory is ever written."""
+        assert isinstance(memory, ir.Global)
+        return memory.space is ir.Space.WORKGROUP or memory.name in self.module.written
+
+
+def is_memory(node: ir.Expr) -> bool:
+    """Whether this is a storage buffer or workgroup memory."""
+    spaces = (ir.Space.STORAGE, ir.Space.WORKGROUP)
+    return isinstance(node, ir.Global) and node.space in spaces
+
+
+def tuple_text(parts: Iterable[str]) -> str:
+    """Return a tuple of these texts."""
+    texts = list(parts)
+    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
 
 
 def _axes_of(type_: Type) -> tuple[int | None, ...]:

@@ -17,6 +17,18 @@ from pywgsl.types import FixedArray, Matrix, RuntimeArray, Scalar, Struct, Type,
 #: What programs import, by module.
 SUPPORT = {
     "pywgsl.runtime.access": ("gather", "load", "scatter", "store"),
+    "pywgsl.runtime.atomics": ("compare_exchange", "exchange", "fetch", "update"),
+    "pywgsl.runtime.collectives": (
+        *("workgroup_all", "workgroup_any", "workgroup_broadcast", "workgroup_exclusive_scan"),
+        *("workgroup_inclusive_scan", "workgroup_max", "workgroup_min", "workgroup_sum"),
+    ),
+    "pywgsl.runtime.subgroups": (
+        *("subgroup_add", "subgroup_all", "subgroup_and", "subgroup_any", "subgroup_broadcast"),
+        *("subgroup_broadcast_first", "subgroup_elect", "subgroup_exclusive_add"),
+        *("subgroup_inclusive_add", "subgroup_max", "subgroup_min", "subgroup_mul", "subgroup_or"),
+        *("subgroup_shuffle", "subgroup_shuffle_down", "subgroup_shuffle_up"),
+        *("subgroup_shuffle_xor", "subgroup_xor"),
+    ),
     "pywgsl.runtime.lanes": (
         *("as_lanes", "check", "components", "merge", "narrowed", "own", "pick", "put"),
         *("record", "show", "splat", "stacked", "trip_count", "trips", "without"),
@@ -179,6 +191,8 @@ class ModuleScope:
     names: Names = field(default_factory=Names)
     globals: dict[str, Value] = field(default_factory=dict)
     privates: dict[str, Variable] = field(default_factory=dict)
+    # The names of workgroup variables.
+    shared: dict[str, str] = field(default_factory=dict)
     functions: dict[str, ir.Function] = field(default_factory=dict)
     function_names: dict[str, str] = field(default_factory=dict)
     called: set[str] = field(default_factory=set)
@@ -200,6 +214,9 @@ def module_scope(module: ir.Module) -> ModuleScope:
         scope.function_names[function.name] = scope.names.of(function.name)
     root = Mask("True")
     for variable in module.variables:
+        if variable.space is ir.Space.WORKGROUP:
+            scope.shared[variable.name] = scope.names.of(variable.name)
+            continue
         value = Value(scope.names.of(variable.name), axes=scope.axes.private(variable.name))
         owned = not isinstance(variable.type, Scalar)
         scope.privates[variable.name] = Variable(value, variable.type, owned, root)

@@ -7,17 +7,27 @@ that follow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
 from pywgsl import ir
 from pywgsl.analysis.axes import UNIFORM, Axes
 from pywgsl.analysis.order import value_first
+from pywgsl.codegen.numpy_collectives import STORES
 from pywgsl.codegen.numpy_flow import exits_of, leaves_partly, switched, terminates
 from pywgsl.codegen.numpy_loops import Loops
-from pywgsl.codegen.numpy_places import Place
-from pywgsl.codegen.numpy_scope import ATOM, Exit, Lines, Mask, Value, Variable, depth_of
+from pywgsl.codegen.numpy_places import Place, is_memory, tuple_text
+from pywgsl.codegen.numpy_scope import (
+    ATOM,
+    Exit,
+    Lines,
+    Mask,
+    Value,
+    Variable,
+    depth_of,
+    dtype_text,
+    inner_shape,
+)
 from pywgsl.ir import type_of
 
 _NONE: frozenset[Exit] = frozenset()
@@ -50,6 +60,14 @@ class Statements(Loops):
         text = self._own(zero, variable.value.axes, depth) if variable.owned else zero.text
         variable.mask = self.root
         self.out.line(f"{variable.value.text} = {text}")
+
+    def shared(self, memory: ir.Variable) -> None:
+        """Write the start of workgroup memory: zero in every workgroup."""
+        axes = self.module.axes
+        groups = axes.order.along(axes.shared(memory.name))[::-1]
+        dtype = dtype_text(memory.type, self.module.structs)
+        args = f'"{groups}", {inner_shape(memory.type)}, {dtype}'
+        self.out.line(f"{self.module.shared[memory.name]} = {self.ids}.memory({args})")
 
     def block(self, block: ir.Block, mask: Mask) -> frozenset[Exit]:
         """Write a block; return how some lanes, but not all, may have left it."""
@@ -90,7 +108,7 @@ class Statements(Loops):
             case ir.Assign():
                 self._assign(statement, mask)
             case ir.Effect(call=call):
-                self.out.line(self.value(call).text)
+                self._effect(call)
             case ir.ForRange():
                 return self.for_range(statement, mask)
             case ir.While():
@@ -110,6 +128,15 @@ class Statements(Loops):
             case _:
                 assert_never(statement)
         return _NONE
+
+    def _effect(self, call: ir.Call | ir.Invoke) -> None:
+        if isinstance(call, ir.Invoke):
+            self.out.line(self.value(call).text)
+        elif call.builtin in STORES:
+            place, value = call.args
+            self._assign(ir.Assign(place, value), self.mask)
+        elif text := self.effect(call):
+            self.out.line(text)
 
     # -------------------------------------------------------------------------- variables
 
@@ -133,12 +160,12 @@ class Statements(Loops):
         self.locals[node.name] = Variable(known, node.type, owned, mask, len(self.loops))
 
     def _own(self, value: Value, axes: Axes, depth: int) -> str:
-        along = "".join(letter for k, letter in enumerate("xyz") if axes >> k & 1)
-        return f'own({value.text}, ids.over("{along}"), {depth})'
+        along = self.module.axes.order.along(axes)
+        return f'own({value.text}, {self.ids}.over("{along}"), {depth})'
 
     def _assign(self, node: ir.Assign, mask: Mask) -> None:
         value = self.array(node.value)
-        if isinstance(node.target, ir.Local | ir.Global):
+        if isinstance(node.target, ir.Local | ir.Global) and not is_memory(node.target):
             self._assign_variable(self._target(node.target), value, mask)
             return
         if value_first(node):
@@ -146,7 +173,7 @@ class Statements(Loops):
             self.out.line(f"{name} = {value.text}")
             value = replace(value, text=name)
         place = self.resolve(node.target)
-        if place.is_buffer:
+        if place.is_memory:
             self._store(place, value, mask)
             return
         assert isinstance(place.root, ir.Local | ir.Global)
@@ -158,7 +185,7 @@ class Statements(Loops):
         args = [
             place.base.text,
             str(place.depth),
-            _tuple(i.text for i in place.indices),
+            tuple_text(i.text for i in place.indices),
             value.text,
         ]
         args += [] if reached else [mask.text]
@@ -188,7 +215,7 @@ class Statements(Loops):
     def _store(self, place: Place, value: Value, mask: Mask) -> None:
         beside = (value.axes | mask.axes) & ~place.index_axes
         even = place.is_even and beside == UNIFORM
-        args = [place.base.text, _tuple(place.index_texts), value.text]
+        args = [place.base.text, tuple_text(place.index_texts), value.text]
         args += [] if mask.text == "True" else [mask.text]
         self.out.line(f"{'store' if even else 'scatter'}({', '.join(args)})")
 
@@ -378,8 +405,3 @@ class Statements(Loops):
 
 def _is_exit(statement: ir.Stmt) -> bool:
     return isinstance(statement, ir.Return | ir.Break | ir.Continue)
-
-
-def _tuple(parts: Iterable[str]) -> str:
-    texts = list(parts)
-    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"

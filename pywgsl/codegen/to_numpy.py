@@ -31,7 +31,7 @@ def to_numpy(module: ir.Module) -> str:
     scope = module_scope(module)
     taken = [value.text for value in scope.globals.values()]
     taken += [variable.value.text for variable in scope.privates.values()]
-    taken += [*scope.structs.values(), *scope.function_names.values()]
+    taken += [*scope.shared.values(), *scope.structs.values(), *scope.function_names.values()]
     body = _entry(scope, taken)
     # Callers come first: how they call a function decides how it is written.
     helpers = [
@@ -55,6 +55,9 @@ def _entry(scope: ModuleScope, taken: list[str]) -> list[str]:
     entry = Statements(scope, ir.Function("", (), None, scope.module.body), taken)
     for variable in scope.privates.values():
         entry.private(variable)
+    for memory in scope.module.variables:
+        if memory.space is ir.Space.WORKGROUP:
+            entry.shared(memory)
     return entry.function()
 
 

@@ -6,85 +6,16 @@ range, a load gives zero and a store is dropped.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-_INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
+from pywgsl.runtime.affine import INT_MAX, INT_MIN, Affine, Box, Index, Shape, lanes_in_range
 
 _ONE_BY_ONE = (1,)
 
 Mask: TypeAlias = Any
-Shape: TypeAlias = tuple[int, ...]
-Index: TypeAlias = Any
-
-
-class Affine:
-    """An integer that grows by a fixed step along each axis: `start + sum(step * position)`.
-
-    As an index it makes a slice. Where another value is needed, `lanes` is the array.
-    """
-
-    __slots__ = ("_lanes", "counts", "high", "low", "start", "steps")
-    # NumPy's scalars leave arithmetic with an Affine to it.
-    __array_ufunc__ = None
-
-    def __init__(self, start: int, steps: Shape, counts: Shape) -> None:
-        self.start = self.low = self.high = start
-        self.steps = steps
-        self.counts = counts
-        self._lanes: Any = None
-        for step, count in zip(steps, counts, strict=True):
-            if step > 0:
-                self.high += step * (count - 1)
-            elif step:
-                self.low += step * (count - 1)
-
-    @property
-    def lanes(self) -> Any:
-        """The value in each lane, as int32 (which wraps)."""
-        if self._lanes is None:
-            rank = len(self.counts)
-            total: Any = _int32(self.start)
-            for axis, (step, count) in enumerate(zip(self.steps, self.counts, strict=True)):
-                if step:
-                    along = np.arange(count, dtype=np.int32) * _int32(step)
-                    total = total + along.reshape((-1,) + (1,) * (rank - 1 - axis))
-            self._lanes = np.atleast_1d(total)
-        return self._lanes
-
-    def part(self, firsts: Shape, counts: Shape) -> Affine:
-        """The same integer in a box of the lanes."""
-        moved = sum(step * first for step, first in zip(self.steps, firsts, strict=True))
-        return Affine(self.start + moved, self.steps, counts)
-
-    def __add__(self, other: Any) -> Affine:
-        if isinstance(other, Affine):
-            steps = tuple(a + b for a, b in zip(self.steps, other.steps, strict=True))
-            return Affine(self.start + other.start, steps, self.counts)
-        return Affine(self.start + int(other), self.steps, self.counts)
-
-    __radd__ = __add__
-
-    def __neg__(self) -> Affine:
-        return self * -1
-
-    def __sub__(self, other: Any) -> Affine:
-        return self + (-other if isinstance(other, Affine) else -int(other))
-
-    def __rsub__(self, other: Any) -> Affine:
-        return Affine(int(other), (0,) * len(self.steps), self.counts) - self
-
-    def __mul__(self, other: Any) -> Affine:
-        factor = int(other)
-        return Affine(self.start * factor, tuple(s * factor for s in self.steps), self.counts)
-
-    __rmul__ = __mul__
-
-
-def _int32(value: int) -> np.int32:
-    return np.int32((value - _INT_MIN) % 2**32 + _INT_MIN)
 
 
 def expanded(mask: Mask, depth: int) -> Mask:
@@ -190,34 +121,10 @@ def _zeros(array: Any, lanes: Shape, indices: tuple[Index, ...]) -> Any:
     return np.zeros(lanes + array.shape[len(indices) :], array.dtype)
 
 
-class _Box(NamedTuple):
-    """The lanes from `firsts` on whose indices are in range; no counts if there are none."""
-
-    firsts: Shape
-    counts: Shape
-
-    def indices(self, indices: tuple[Index, ...]) -> tuple[Index, ...]:
-        """The indices in these lanes."""
-        return tuple(i.part(self.firsts, self.counts) if type(i) is Affine else i for i in indices)
-
-    def part(self, value: Any, depth: int) -> Any:
-        """The lanes of a value (with `depth` axes of components) that are in the box."""
-        lanes = np.ndim(value) - depth
-        if not lanes:
-            return value
-        key = tuple(
-            slice(first, first + count) if length > 1 else slice(None)
-            for first, count, length in zip(
-                self.firsts[-lanes:], self.counts[-lanes:], np.shape(value), strict=False
-            )
-        )
-        return value[key]
+_EMPTY = Box((), ())
 
 
-_EMPTY = _Box((), ())
-
-
-def _box(array: Any, indices: tuple[Index, ...], counts: Shape) -> _Box | None:
+def _box(array: Any, indices: tuple[Index, ...], counts: Shape) -> Box | None:
     """The lanes that are in range; None if they are no box."""
     firsts, ends = [0] * len(counts), list(counts)
     for index, length in zip(indices, array.shape, strict=False):
@@ -226,22 +133,15 @@ def _box(array: Any, indices: tuple[Index, ...], counts: Shape) -> _Box | None:
                 return _EMPTY
         elif index.low < 0 or index.high >= length:
             axes = [axis for axis, step in enumerate(index.steps) if step]
-            if len(axes) != 1 or index.low < _INT_MIN or index.high > _INT_MAX:
+            if len(axes) != 1 or index.low < INT_MIN or index.high > INT_MAX:
                 return None
             (axis,) = axes
-            first, end = _lanes_in_range(index.start, index.steps[axis], length)
+            first, end = lanes_in_range(index.start, index.steps[axis], length)
             firsts[axis] = max(firsts[axis], first)
             ends[axis] = min(ends[axis], end)
     if any(first >= end for first, end in zip(firsts, ends, strict=True)):
         return _EMPTY
-    return _Box(tuple(firsts), tuple(e - f for f, e in zip(firsts, ends, strict=True)))
-
-
-def _lanes_in_range(start: int, step: int, length: int) -> tuple[int, int]:
-    """The first lane k with `0 <= start + step * k < length`, and the lane after the last."""
-    if step > 0:
-        return -(start // step), -((start - length) // step)
-    return (start - length) // -step + 1, start // -step + 1
+    return Box(tuple(firsts), tuple(e - f for f, e in zip(firsts, ends, strict=True)))
 
 
 # ----------------------------------------------------------------------------- any indices
@@ -249,8 +149,8 @@ def _lanes_in_range(start: int, step: int, length: int) -> tuple[int, int]:
 
 def gather(array: Any, *indices: Index) -> Any:
     """The element at any indices."""
-    key = tuple(map(_positions, indices))
-    valid = _in_range(key, array.shape)
+    key = positions(indices)
+    valid = in_range(key, array.shape)
     if valid is True:
         return array[key] if len(key) > 1 else array.take(key[0], axis=0)
     if not array.size:
@@ -263,8 +163,8 @@ def gather(array: Any, *indices: Index) -> Any:
 
 def scatter(array: Any, indices: tuple[Index, ...], value: Any, mask: Mask = True) -> None:
     """Store to any indices. Of lanes that store to one element the last one wins."""
-    key = tuple(map(_positions, indices))
-    valid = _in_range(key, array.shape)
+    key = positions(indices)
+    valid = in_range(key, array.shape)
     active = mask if valid is True else valid if mask is True else mask & valid
     depth = array.ndim - len(key)
     lanes = np.shape(value)[: np.ndim(value) - depth]
@@ -277,11 +177,12 @@ def scatter(array: Any, indices: tuple[Index, ...], value: Any, mask: Mask = Tru
     array[key] = value
 
 
-def _positions(index: Index) -> Any:
-    return index.lanes if type(index) is Affine else index
+def positions(indices: tuple[Index, ...]) -> tuple[Any, ...]:
+    """Indices as numbers or arrays of numbers."""
+    return tuple([index.lanes if type(index) is Affine else index for index in indices])
 
 
-def _in_range(key: tuple[Any, ...], lengths: Shape) -> Any:
+def in_range(key: tuple[Any, ...], lengths: Shape) -> Any:
     """Which lanes have all indices in range; True if all have."""
     valid: Any = True
     for position, length in zip(key, lengths, strict=False):

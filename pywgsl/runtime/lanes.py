@@ -1,4 +1,4 @@
-"""What generated NumPy programs call: ids, masks, composites, and what only NumPy does.
+"""What generated NumPy programs call: masks, composites, and what only NumPy does.
 
 A lane is one invocation of the block that runs. Values are arrays over the axes of the launch
 that they depend on, slowest axis first (z, y, x), and broadcasting does the rest: a value that
@@ -16,80 +16,9 @@ from typing import Any
 import numpy as np
 
 from pywgsl import numerics
-from pywgsl.runtime.access import Affine, Mask, Shape, expanded
-
-
-class Ids:
-    """Where the lanes of a block are in the launch."""
-
-    def __init__(
-        self,
-        first: tuple[int, int, int],
-        counts: tuple[int, int, int],
-        launch: tuple[int, int, int],
-        workgroup_size: tuple[int, int, int],
-        rank: int,
-    ) -> None:
-        self.first = first
-        self.launch = launch
-        self.workgroup_size = workgroup_size
-        #: How many lanes there are along each axis, slowest first.
-        self.counts: Shape = tuple(reversed(counts[:rank]))
-        self._global = tuple(
-            Affine(first[axis], tuple(int(axis == k) for k in reversed(range(rank))), self.counts)
-            for axis in range(rank)
-        )
-
-    @property
-    def x(self) -> Affine:
-        """The global id along x."""
-        return self._global[0]
-
-    @property
-    def y(self) -> Affine:
-        """The global id along y."""
-        return self._global[1]
-
-    @property
-    def z(self) -> Affine:
-        """The global id along z."""
-        return self._global[2]
-
-    def local(self, axis: int) -> Any:
-        """The position in the workgroup along an axis."""
-        return numerics.floor_mod(self._global[axis].lanes, np.int32(self.workgroup_size[axis]))
-
-    def workgroup(self, axis: int) -> Any:
-        """Which workgroup it is along an axis."""
-        return self._global[axis].lanes // np.int32(self.workgroup_size[axis])
-
-    def num_workgroups(self, axis: int) -> Any:
-        """How many workgroups there are along an axis."""
-        return np.int32(-(-self.launch[axis] // self.workgroup_size[axis]))
-
-    @property
-    def local_index(self) -> Any:
-        """The position in the workgroup, x fastest."""
-        index, stride = np.int32(0), 1
-        for axis, size in enumerate(self.workgroup_size):
-            if size > 1:
-                index = index + self.local(axis) * np.int32(stride)
-            stride *= size
-        return index
-
-    def over(self, axes: str) -> Shape:
-        """The shape of a value that differs along `axes` (of `xyz`)."""
-        rank = max((k + 1 for k, letter in enumerate("xyz") if letter in axes), default=0)
-        return tuple(
-            count if "xyz"[rank - 1 - k] in axes else 1
-            for k, count in enumerate(self.counts[len(self.counts) - rank :])
-        )
-
-    def invocations(self, mask: Mask) -> Iterator[tuple[Shape, tuple[int, ...]]]:
-        """Yield each active lane, x fastest: its position, and its global id."""
-        for position in np.argwhere(np.broadcast_to(mask, self.counts)).tolist():
-            here = [*reversed(position), 0, 0]
-            yield tuple(position), tuple(f + p for f, p in zip(self.first, here, strict=False))
+from pywgsl.runtime.access import Mask, expanded
+from pywgsl.runtime.affine import Affine, Shape
+from pywgsl.runtime.ids import Ids
 
 
 def as_lanes(value: Any, dtype: Any) -> Any:

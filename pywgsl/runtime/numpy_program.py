@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pywgsl import ir
 from pywgsl.analysis.axes import lane_axes
 from pywgsl.codegen.to_numpy import to_numpy
-from pywgsl.runtime.lanes import Ids
+from pywgsl.runtime.ids import Ids, Launch, Triple
 from pywgsl.types import Scalar, scalar_of
 
 #: Invocations a block: temporaries stay in the cache, NumPy's calls cost little beside the work.
@@ -26,7 +27,7 @@ class NumpyProgram:
 
     def __init__(self, module: ir.Module) -> None:
         self._module = module
-        self._rank = lane_axes(module).rank
+        self._order = lane_axes(module).order
 
     @cached_property
     def source(self) -> str:
@@ -35,9 +36,9 @@ class NumpyProgram:
 
     def run(
         self,
-        shape: tuple[int, int, int],
+        shape: Triple,
         arguments: Mapping[str, Any],
-        groups: tuple[int, int, int] | None = None,
+        groups: Triple | None = None,
     ) -> None:
         """Run the invocations of a launch in place.
 
@@ -55,10 +56,12 @@ class NumpyProgram:
             shape = (x, y, z)
         values = [self._prepared(p, arguments[p.name]) for p in self._module.parameters]
         kernel = self._function
-        size = self._module.workgroup_size
+        letters = self._order.letters[::-1]
+        launch = Launch(letters, shape, self._module.workgroup_size)
         with np.errstate(all="ignore"):
-            for first, counts in _blocks(shape, self._rank):
-                kernel(Ids(first, counts, shape, size, self._rank), *values)
+            for block in _blocks(launch, self._order.grouped):
+                counts = tuple([block.counts[letter] for letter in letters])
+                kernel(Ids(launch, block.first, counts), *values)
 
     def _prepared(self, parameter: ir.Buffer | ir.Uniform, value: Any) -> Any:
         """Return an argument with the dtype that the program counts on."""
@@ -81,26 +84,50 @@ class NumpyProgram:
         return kernel
 
 
-def _blocks(
-    shape: tuple[int, int, int], rank: int
-) -> Iterator[tuple[tuple[int, int, int], tuple[int, int, int]]]:
-    """Yield the first id and the lengths of each block, x fastest.
+class _Block(NamedTuple):
+    """The first id of a block, and how many lanes it has along each axis, by its letter."""
 
-    Along axes that the kernel does not tell apart a block has one invocation: what it does is
-    done as often as the launch says.
+    first: Triple
+    counts: dict[str, int]
+
+
+def _blocks(launch: Launch, grouped: bool) -> Iterator[_Block]:
+    """Yield the blocks of a launch, x fastest.
+
+    Along axes that the kernel does not tell apart a block has one invocation, or workgroup: what
+    it does is done as often as the launch says.
     """
-    counts = []
+    spans = _spans_of_groups(launch) if grouped else _spans(launch)
+    for z, y, x in itertools.product(*reversed(spans)):
+        yield _Block((x[0], y[0], z[0]), x[1] | y[1] | z[1])
+
+
+#: Where a part of an axis of the launch begins, and its lanes along the axes of arrays.
+_Span = tuple[int, dict[str, int]]
+
+
+def _spans(launch: Launch) -> list[list[_Span]]:
+    """Parts of each axis of the launch: their lanes are as many as a block has room for."""
+    spans: list[list[_Span]] = []
     room = BLOCK
-    for axis in range(3):
-        count = min(shape[axis], max(room, 1)) if axis < rank else 1
-        counts.append(count)
-        room //= max(count, 1)
-    if 0 in shape:
-        return
-    starts = [range(0, shape[axis], counts[axis]) for axis in range(3)]
-    for z, y, x in itertools.product(*reversed(starts)):
-        sizes = [
-            min(count, length - first)
-            for count, length, first in zip(counts, shape, (x, y, z), strict=True)
-        ]
-        yield (x, y, z), (sizes[0], sizes[1], sizes[2])
+    for letter, length in zip("xyz", launch.shape, strict=True):
+        count = min(length, room) if letter in launch.letters else 1
+        room = max(room // max(count, 1), 1)
+        starts = range(0, length, count) if length else ()
+        spans.append([(first, {letter: min(count, length - first)}) for first in starts])
+    return spans
+
+
+def _spans_of_groups(launch: Launch) -> list[list[_Span]]:
+    """The same in whole workgroups; what is left of a workgroup at the end is a part of its own."""
+    spans: list[list[_Span]] = []
+    room = max(BLOCK // math.prod(launch.workgroup_size), 1)
+    for letter, length, size in zip("xyz", launch.shape, launch.workgroup_size, strict=True):
+        group = letter.upper()
+        whole, left = divmod(length, size)
+        count = min(whole, room) if group in launch.letters else 1
+        room = max(room // max(count, 1), 1)
+        starts = range(0, whole, count) if whole else ()
+        parts = [(n * size, {letter: size, group: min(count, whole - n)}) for n in starts]
+        spans.append(parts + ([(whole * size, {letter: left, group: 1})] if left else []))
+    return spans

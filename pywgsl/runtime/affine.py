@@ -1,0 +1,177 @@
+"""Integers that grow evenly from lane to lane, and the boxes of lanes that conditions on them make.
+
+As an index such an integer makes a slice, where an array of indices would have to be gathered.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+INT_MIN, INT_MAX = -(2**31), 2**31 - 1
+
+Shape: TypeAlias = tuple[int, ...]
+Index: TypeAlias = Any
+
+
+class Affine:
+    """An integer that grows by a fixed step along each axis: `start + sum(step * position)`.
+
+    As an index it makes a slice. Where another value is needed, `lanes` is the array.
+    """
+
+    __slots__ = ("_lanes", "counts", "high", "low", "start", "steps")
+    # NumPy's scalars leave arithmetic with an Affine to it.
+    __array_ufunc__ = None
+
+    def __init__(self, start: int, steps: Shape, counts: Shape) -> None:
+        self.start = self.low = self.high = start
+        self.steps = steps
+        self.counts = counts
+        self._lanes: Any = None
+        for step, count in zip(steps, counts, strict=True):
+            if step > 0:
+                self.high += step * (count - 1)
+            elif step:
+                self.low += step * (count - 1)
+
+    @property
+    def lanes(self) -> Any:
+        """The value in each lane, as int32 (which wraps)."""
+        if self._lanes is None:
+            rank = len(self.counts)
+            total: Any = _int32(self.start)
+            for axis, (step, count) in enumerate(zip(self.steps, self.counts, strict=True)):
+                if step:
+                    along = np.arange(count, dtype=np.int32) * _int32(step)
+                    total = total + along.reshape((-1,) + (1,) * (rank - 1 - axis))
+            self._lanes = np.atleast_1d(total)
+        return self._lanes
+
+    def at(self, position: Sequence[int]) -> int:
+        """The value in one lane."""
+        return self.start + sum(map(int.__mul__, self.steps, position))
+
+    def part(self, firsts: Shape, counts: Shape) -> Affine:
+        """The same integer in a box of the lanes."""
+        moved = sum(step * first for step, first in zip(self.steps, firsts, strict=True))
+        return Affine(self.start + moved, self.steps, counts)
+
+    def __add__(self, other: Any) -> Affine:
+        if isinstance(other, Affine):
+            steps = tuple(a + b for a, b in zip(self.steps, other.steps, strict=True))
+            return Affine(self.start + other.start, steps, self.counts)
+        return Affine(self.start + int(other), self.steps, self.counts)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Affine:
+        return self * -1
+
+    def __sub__(self, other: Any) -> Affine:
+        return self + (-other if isinstance(other, Affine) else -int(other))
+
+    def __rsub__(self, other: Any) -> Affine:
+        return Affine(int(other), (0,) * len(self.steps), self.counts) - self
+
+    def __mul__(self, other: Any) -> Affine:
+        factor = int(other)
+        return Affine(self.start * factor, tuple(s * factor for s in self.steps), self.counts)
+
+    __rmul__ = __mul__
+
+    # Comparisons with what all lanes agree on, of what grows along one axis.
+
+    def __lt__(self, other: Any) -> Lanes:
+        return self._between(None, int(other) - 1)
+
+    def __le__(self, other: Any) -> Lanes:
+        return self._between(None, int(other))
+
+    def __gt__(self, other: Any) -> Lanes:
+        return self._between(int(other) + 1, None)
+
+    def __ge__(self, other: Any) -> Lanes:
+        return self._between(int(other), None)
+
+    def __eq__(self, other: Any) -> Lanes:  # type: ignore[override]  # as NumPy's
+        return self._between(int(other), int(other))
+
+    __hash__ = None  # type: ignore[assignment]  # equal to nothing as a whole
+
+    def _between(self, low: int | None, high: int | None) -> Lanes:
+        """The lanes from `low` to `high`."""
+        low, high = INT_MIN if low is None else low, INT_MAX if high is None else high
+        axis = next((k for k, step in enumerate(self.steps) if step), 0)
+        step, count = self.steps[axis], self.counts[axis]
+        if not step:
+            inside = low <= int(_int32(self.start)) <= high
+            return Lanes(axis, [(0, count)] if inside else [])
+        if self.low < INT_MIN or self.high > INT_MAX:
+            values = np.ravel(self.lanes)
+            return Lanes(axis, _runs((values >= low) & (values <= high)))
+        first, end = lanes_in_range(self.start - low, step, high - low + 1)
+        first, end = max(first, 0), min(end, count)
+        return Lanes(axis, [(first, end)] if first < end else [])
+
+
+def _int32(value: int) -> np.int32:
+    return np.int32((value - INT_MIN) % 2**32 + INT_MIN)
+
+
+def lanes_in_range(start: int, step: int, length: int) -> tuple[int, int]:
+    """The first lane k with `0 <= start + step * k < length`, and the lane after the last."""
+    if step > 0:
+        return -(start // step), -((start - length) // step)
+    return (start - length) // -step + 1, start // -step + 1
+
+
+def _runs(test: Any) -> list[tuple[int, int]]:
+    """The first lane of each run for which a test holds, and the lane after its last."""
+    edges = np.flatnonzero(np.diff(test, prepend=False, append=False)).tolist()
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+class Lanes(NamedTuple):
+    """Runs of lanes along one axis: the first of each, and the one after its last."""
+
+    axis: int
+    runs: list[tuple[int, int]]
+
+
+class Box(NamedTuple):
+    """The lanes from `firsts` on whose indices are in range; no counts if there are none."""
+
+    firsts: Shape
+    counts: Shape
+
+    def indices(self, indices: tuple[Index, ...]) -> tuple[Index, ...]:
+        """The indices in these lanes."""
+        return tuple(i.part(self.firsts, self.counts) if type(i) is Affine else i for i in indices)
+
+    def part(self, value: Any, depth: int) -> Any:
+        """The lanes of a value (with `depth` axes of components) that are in the box."""
+        lanes = np.ndim(value) - depth
+        if not lanes:
+            return value
+        key = tuple(
+            slice(first, first + count) if length > 1 else slice(None)
+            for first, count, length in zip(
+                self.firsts[-lanes:], self.counts[-lanes:], np.shape(value), strict=False
+            )
+        )
+        return value[key]
+
+
+def boxes(counts: Shape, tests: Sequence[Lanes]) -> Iterator[Box]:
+    """Yield the boxes of lanes, of `counts` in all, that all tests leave."""
+    runs = [[(0, count)] for count in counts]
+    for axis, found in tests:
+        pairs = [(max(a, c), min(b, d)) for a, b in runs[axis] for c, d in found]
+        runs[axis] = [(first, end) for first, end in pairs if first < end]
+    for sides in itertools.product(*runs):
+        firsts = tuple([first for first, _ in sides])
+        yield Box(firsts, tuple([end - first for first, end in sides]))
