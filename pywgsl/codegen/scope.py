@@ -13,6 +13,7 @@ from pywgsl.builtins import BUILTINS
 from pywgsl.codegen.atomics import Atomics
 from pywgsl.codegen.collectives import LOCAL_INDEX, Collectives
 from pywgsl.codegen.layout import AxisLength, Grid, Origin, UniformLayout, stored, uniform_layout
+from pywgsl.codegen.loop_names import shared_indices
 from pywgsl.codegen.names import FORBIDDEN, MODULE_SPOKEN_FOR, SPOKEN_FOR, fresh, rename
 from pywgsl.codegen.prelude import Prelude
 from pywgsl.codegen.wgsl_literals import literal
@@ -69,6 +70,12 @@ class ModuleScope:
             self.uniforms_type = self.prelude.declare("Uniforms")
             spelled = rename((f.name for f in self.layout.fields), FORBIDDEN)
             self._uniform_fields = {f.origin: spelled[f.name] for f in self.layout.fields}
+
+    def body_of(self, function: str) -> ir.Block:
+        """Return the body of a helper, or, for an empty name, of the entry point."""
+        if not function:
+            return self.module.body
+        return next(f.body for f in self.module.functions if f.name == function)
 
     def ids_in(self, uses: Uses) -> Counter[IdKey]:
         """Return how often each id is read by the text of a function."""
@@ -190,6 +197,8 @@ class FunctionScope:
         self._taken = SPOKEN_FOR | called | mentioned
         self.names = rename(uses.locals, self._taken)
         self._used = set(self.names.values())
+        shared = shared_indices(module.body_of(function), set(uses.locals))
+        self.names.update({index: self.names[name] for index, name in shared.items()})
         self.ids: dict[IdKey, str] = {}
         self._integers: dict[str, int] = {}
 

@@ -330,8 +330,8 @@ class Statements:
 
     def _count(self, node: ir.ForRange, index: str) -> None:
         start = self._text(node.start, node.span)
-        stop = self._code(self._bound(node.stop, f"{node.index}_stop", node.span), node.span)
-        step = self._bound(node.step, f"{node.index}_step", node.span)
+        stop = self._code(self._bound(node.stop, f"{index}_stop", node.span), node.span)
+        step = self._bound(node.step, f"{index}_step", node.span)
         rises = self._module.ranges.is_non_negative(node.step, self._scope.function)
         condition = infix(Code(index), "<" if rises else ">", stop).text
         value = step.value if isinstance(step, ir.Literal) else 0
@@ -345,13 +345,13 @@ class Statements:
 
     def _count_trips(self, node: ir.ForRange, index: str) -> None:
         """Count the trips instead, where the index could wrap or the step's sign is not known."""
-        names = (f"{node.index}_start", f"{node.index}_stop", f"{node.index}_step")
+        names = (f"{index}_start", f"{index}_stop", f"{index}_step")
         start, stop, step = (
             self._bound(bound, name, node.span)
             for bound, name in zip((node.start, node.stop, node.step), names, strict=True)
         )
-        trips = self._scope.declare(f"{node.index}_trips")
-        trip = self._scope.declare(f"{node.index}_trip")
+        trips = self._scope.declare(f"{index}_trips")
+        trip = self._scope.declare(f"{index}_trip")
         types = (I32,) * 3 if node.start.type is I32 else (U32,) * 3
         length = call(
             self._module.prelude.use("range_length", *types),
