@@ -22,16 +22,16 @@ SUPPORT = {
         *("workgroup_all", "workgroup_any", "workgroup_broadcast", "workgroup_exclusive_scan"),
         *("workgroup_inclusive_scan", "workgroup_max", "workgroup_min", "workgroup_sum"),
     ),
+    "pywgsl.runtime.lanes": (
+        *("as_lanes", "check", "components", "merge", "narrowed", "own", "pick", "put"),
+        *("record", "show", "splat", "stacked", "trip_count", "trips", "without"),
+    ),
     "pywgsl.runtime.subgroups": (
         *("subgroup_add", "subgroup_all", "subgroup_and", "subgroup_any", "subgroup_broadcast"),
         *("subgroup_broadcast_first", "subgroup_elect", "subgroup_exclusive_add"),
         *("subgroup_inclusive_add", "subgroup_max", "subgroup_min", "subgroup_mul", "subgroup_or"),
         *("subgroup_shuffle", "subgroup_shuffle_down", "subgroup_shuffle_up"),
         *("subgroup_shuffle_xor", "subgroup_xor"),
-    ),
-    "pywgsl.runtime.lanes": (
-        *("as_lanes", "check", "components", "merge", "narrowed", "own", "pick", "put"),
-        *("record", "show", "splat", "stacked", "trip_count", "trips", "without"),
     ),
 }
 _SPOKEN_FOR = {"np", "numerics", "ids", *dir(python), *keyword.kwlist, *sum(SUPPORT.values(), ())}

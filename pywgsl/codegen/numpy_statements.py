@@ -15,7 +15,7 @@ from pywgsl.analysis.axes import UNIFORM, Axes
 from pywgsl.analysis.order import value_first
 from pywgsl.codegen.numpy_collectives import STORES
 from pywgsl.codegen.numpy_flow import exits_of, leaves_partly, switched, terminates
-from pywgsl.codegen.numpy_loops import Loops
+from pywgsl.codegen.numpy_parts import Parts
 from pywgsl.codegen.numpy_places import Place, is_memory, tuple_text
 from pywgsl.codegen.numpy_scope import (
     ATOM,
@@ -33,7 +33,7 @@ from pywgsl.ir import type_of
 _NONE: frozenset[Exit] = frozenset()
 
 
-class Statements(Loops):
+class Statements(Parts):
     """Writes the statements of one function."""
 
     def function(self) -> list[str]:
@@ -226,6 +226,8 @@ class Statements(Loops):
 
         Where a branch always leaves, what follows is the other branch.
         """
+        if self.part_if(node, mask):
+            return _NONE, False
         test = self.array(node.condition)
         if test.axes == UNIFORM:
             return self._uniform_if(test, node, following, mask)

@@ -26,6 +26,9 @@ from pywgsl.source import NOWHERE
 from pywgsl.types import Struct
 
 
+_WIDTH = 100
+
+
 def to_numpy(module: ir.Module) -> str:
     """Return the Python text of the NumPy program; its last function is the kernel."""
     scope = module_scope(module)
@@ -90,8 +93,11 @@ def _imports(text: str) -> str:
         lines.append("from pywgsl import numerics")
     for module, names in SUPPORT.items():
         used = [name for name in names if name in called]
-        if used:
-            lines.append(f"from {module} import {', '.join(used)}")
+        line = f"from {module} import {', '.join(used)}"
+        if len(line) > _WIDTH:
+            lines += [f"from {module} import (", *(f"    {name}," for name in used), ")"]
+        elif used:
+            lines.append(line)
     return "\n".join([*lines, ""])
 
 
