@@ -275,6 +275,9 @@ def _argument(value: Any, width: int) -> Any:
     if isinstance(value, np.ndarray):
         return Buffer(value, width)
     kinds = {np.int32: I32, np.uint32: U32, np.float32: F32}
+    if isinstance(value, tuple):
+        kind = kinds[type(value[0])]
+        return Vector(kind, [kind(part) for part in value])
     return kinds[type(value)](value) if type(value) in kinds else value
 
 

@@ -160,7 +160,7 @@ class _Writer(Statements):
         self.body(4)
         self.give()
         self.text += ["@pw.function", f"def {name}({', '.join(typed)}):", *self.lines, ""]
-        return Helper(name, params, results)
+        return Helper(name, params, results, tuple(names))
 
     # ------------------------------------------------------------------------------- kernel
 
@@ -222,6 +222,12 @@ class _Writer(Statements):
                 self.arguments[name] = value if type_ == "bool" else _DTYPES[type_](value)
                 self.scope.variables[name] = type_
                 signature.append(f"{name}: {type_}")
+        if self.chance(30):
+            type_ = self.pick(VECTORS)
+            parts = [self.content(scalar_of(type_)) for _ in range(width_of(type_))]
+            self.arguments["offset"] = tuple(map(_DTYPES[scalar_of(type_)], parts))
+            self.scope.variables["offset"] = type_
+            signature.append(f"offset: {type_}")
         for name, kind in (("depth", "int"), ("choice", "bool")):
             if self.chance(30):
                 self.arguments[name] = self.chance(50) if kind == "bool" else self.rng.randint(0, 4)
@@ -250,6 +256,8 @@ class _Writer(Statements):
     def ids(self, planar: bool) -> None:
         """Name the invocation's place, in variables that nothing else assigns."""
         names = {"row", "column", "lane"}
+        # A component of a parameter must not be stored into.
+        self.locked |= {"offset"} & self.scope.variables.keys()
         self.line("column, row = pw.global_id.x, pw.global_id.y")
         self.line(f"lane = row * {self.width} + column" if planar else "lane = column")
         local = self.pick(("pw.local_index", "pw.local_id.x", "pw.workgroup_id.x"))

@@ -55,6 +55,7 @@ class Helper:
     name: str
     params: tuple[str, ...]
     results: tuple[str, ...]
+    names: tuple[str, ...] = ()
     generic: bool = False
 
 
@@ -231,6 +232,8 @@ class Numbers(ABC):
         helper = self.pick([h for h in helpers if not (h.generic and type_ == "bool")])
         wanted = [type_ if helper.generic else p for p in helper.params]
         args = [self.argument(p, depth - 1) for p in wanted]
+        if not helper.generic and self.chance(25):
+            args = [f"{name}={arg}" for name, arg in zip(helper.names, args, strict=True)]
         if helper.generic:
             args[0] = self.fit(type_, self.nonconstant(type_, depth - 1)).text
         piece = Piece(f"{helper.name}({', '.join(args)})")
@@ -340,6 +343,8 @@ class Numbers(ABC):
     def to_integer(self, type_: str, depth: int) -> Piece:
         source = self.pick(("i32", "u32", "f32", "bool"))
         operand = self.expression(source, depth - 1)
+        if source in ("i32", "u32") and self.chance(30):
+            return Piece(f"pw.bitcast({type_}, {self.typed(source, operand).text})")
         name = self.pick(("int", "i32")) if type_ == "i32" else "u32"
         if operand.constant:
             operand = Piece(f"{source}({operand.text})" if source != "bool" else operand.text)

@@ -151,6 +151,9 @@ class Statements(Expressions):
             self.scope.variables[name] = type_
             return
         name = self.target(type_)
+        if type_ in ("i32", "f32") and self.chance(15):
+            literal = self.rng.randint(0, 9) if type_ == "i32" else self.rng.randint(0, 9) / 4
+            value = f"{literal} if {self.truth(2).text} else {value}"
         self.line(f"{name} = {value}")
         self.bind(name, type_)
 
