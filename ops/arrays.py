@@ -8,12 +8,13 @@ strided; what is written may not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 import pywgsl as pw
+from pywgsl import f16, f32
 
 AnyArray: TypeAlias = npt.NDArray[Any] | pw.DeviceArray
 A = TypeVar("A", bound=AnyArray)
@@ -21,7 +22,17 @@ A = TypeVar("A", bound=AnyArray)
 #: A parameter that an optimizer updates: one array, or a list of them.
 Arrays: TypeAlias = A | Sequence[A]
 
+# The types of arrays in kernels that are generic over them: those of what goes through a layer, and
+# those of its parameters. A type checker refuses the conversion `T(x)` to a type variable.
+if TYPE_CHECKING:
+    T: TypeAlias = f32
+    W: TypeAlias = f32
+else:
+    T = TypeVar("T", f32, f16)
+    W = TypeVar("W", f32, f16)
+
 FLOAT = np.dtype(np.float32)
+HALF = np.dtype(np.float16)
 INTEGER = np.dtype(np.int32)
 
 
@@ -45,6 +56,35 @@ def operands(function: str, /, **arrays: A) -> tuple[A, ...]:
     return tuple(contiguous.values())
 
 
+def floats(function: str, /, **arrays: A) -> tuple[A, ...]:
+    """Return the inputs of a function that takes f32 or f16, contiguous.
+
+    Raises:
+        LaunchError: as `operands`, for arrays that are not all f32 or all f16.
+    """
+    contiguous = {name: _contiguous(array) for name, array in arrays.items()}
+    first = getattr(next(iter(contiguous.values())), "dtype", FLOAT)
+    for name, array in contiguous.items():
+        _check(function, name, array, HALF if first == HALF else FLOAT)
+    same_device(function, **contiguous)
+    return tuple(contiguous.values())
+
+
+def optional(function: str, like: A, /, **arrays: A | None) -> tuple[A | None, ...]:
+    """Return inputs that may be missing, contiguous.
+
+    Args:
+        function: its name, for messages.
+        like: an input whose dtype and device they share.
+        arrays: the inputs, by the names of the parameters.
+
+    Raises:
+        LaunchError: as `floats`.
+    """
+    given = {n: floats(function, x=like, **{n: a})[1] for n, a in arrays.items() if a is not None}
+    return tuple(given.get(name) for name in arrays)
+
+
 def indices(function: str, name: str, array: A) -> A:
     """Return an array of numbers of classes or rows, contiguous.
 
@@ -63,6 +103,17 @@ def in_place(function: str, /, **arrays: A) -> None:
         LaunchError: as `operands`; or one is not contiguous.
     """
     operands(function, **arrays)
+    for name, array in arrays.items():
+        _check_written(function, name, array)
+
+
+def floats_in_place(function: str, /, **arrays: A) -> None:
+    """Check arrays of f32 or f16 whose values a function replaces.
+
+    Raises:
+        LaunchError: as `floats`; or one is not contiguous.
+    """
+    floats(function, **arrays)
     for name, array in arrays.items():
         _check_written(function, name, array)
 

@@ -1,0 +1,177 @@
+"""What the normalizations of rows share: shapes, the size of workgroups, and sums over columns.
+
+A row is what one workgroup works on. Kernels are generic over the arrays' dtype, f32 or f16, and
+compute in f32.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+
+import pywgsl as pw
+from pywgsl import Array, Array2D, f32, i32
+from pywgsl.ops.arrays import A, AnyArray, T, flat
+from pywgsl.runtime.shapes import Groups
+
+_FEWEST_LANES = 32
+_MOST_LANES = 256
+# A kernel that keeps rows in registers keeps so many values of a row in each invocation at most.
+_MOST_ITEMS = 16
+# As many workgroups of the most lanes keep a large GPU busy.
+_MOST_PARTS = 512
+
+
+# ------------------------------------------------------------------------------------ shapes
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """An array as rows of some of its last axes.
+
+    Attributes:
+        count: the number of rows.
+        columns: the length of a row.
+        statistics: the shape of an array of one number a row, with 1 for each axis of a row.
+    """
+
+    count: int
+    columns: int
+    statistics: tuple[int, ...]
+
+    @property
+    def lanes(self) -> int:
+        """How many invocations share a row: a power of two, about as many as it has columns."""
+        return min(_MOST_LANES, max(_FEWEST_LANES, 1 << (self.columns - 1).bit_length()))
+
+    @property
+    def items(self) -> int:
+        """How many columns each of them has."""
+        return max(1, -(-self.columns // self.lanes))
+
+    @property
+    def fits_registers(self) -> bool:
+        """Whether the invocations can keep a row in registers."""
+        return self.items <= _MOST_ITEMS
+
+    @property
+    def parts(self) -> int:
+        """In how many sums of some rows each the rows are added up."""
+        return min(self.count, _MOST_PARTS * (2 if self.lanes < _MOST_LANES else 1))
+
+    @property
+    def partials(self) -> tuple[int, int]:
+        """The shape of an array of such sums over the rows, one of each column."""
+        return self.parts, self.columns
+
+    def of(self, array: A) -> A:
+        """Return a contiguous array as rows."""
+        return array.reshape(self.count, self.columns)  # type: ignore[return-value]  # as `array`
+
+
+def rows_of(function: str, x: AnyArray, **parameters: AnyArray | None) -> Rows:
+    """Return x as rows of the shape of the layer's parameters, or of its last axis without any.
+
+    Raises:
+        LaunchError: they do not have the shape of x's last axes.
+    """
+    row = x.shape[-1:]
+    for name, array in parameters.items():
+        if array is not None:
+            row = array.shape
+            lead = x.ndim - array.ndim
+            if not row or lead < 0 or x.shape[lead:] != row:
+                raise pw.LaunchError(
+                    f"{function}: `{name}` has the shape {row}, which is not that of the last "
+                    f"axes of `x`, of shape {x.shape}"
+                )
+    if not row:
+        raise pw.LaunchError(f"{function}: `x` takes at least one axis")
+    lead = x.ndim - len(row)
+    return Rows(math.prod(x.shape[:lead]), math.prod(row), (*x.shape[:lead], *(1 for _ in row)))
+
+
+def expect_statistics(function: str, count: int, **arrays: AnyArray) -> None:
+    """Check arrays of statistics: so many numbers, in any shape.
+
+    Raises:
+        LaunchError: there are more or fewer.
+    """
+    for name, array in arrays.items():
+        if array.size != count:
+            raise pw.LaunchError(
+                f"{function}: `{name}` should have {count} elements, but has the shape "
+                f"{array.shape}"
+            )
+
+
+@functools.cache
+def sized(kernel: pw.Kernel, *workgroup_size: int) -> pw.Kernel:
+    """Return a kernel with workgroups of another size, the same one each time."""
+    return kernel.specialize(workgroup_size=workgroup_size)
+
+
+# ----------------------------------------------------------------------------------- kernels
+
+
+@pw.function
+def row_moments(x: Array2D[T], row: i32):  # type: ignore[no-untyped-def]  # three f32
+    """The mean of a row, what rounding took from it, and the variance, in a whole workgroup.
+
+    The row is read twice: the variance is the mean of squares of differences from the mean, which
+    keeps its digits where the mean is far from 0. The mean of the differences themselves, 0 but for
+    rounding, corrects both.
+    """
+    columns = x.shape[1]
+    total = 0.0
+    for c in range(pw.local_index, columns, pw.workgroup_size.x):
+        total += f32(x[row, c])
+    mean = pw.workgroup_sum(total) / f32(columns)
+    sums = pw.vec2f(0.0)
+    for c in range(pw.local_index, columns, pw.workgroup_size.x):
+        difference = f32(x[row, c]) - mean
+        sums += pw.vec2f(difference, difference * difference)
+    means = pw.workgroup_sum(sums) / f32(columns)
+    return mean, means.x, max(means.y - means.x * means.x, 0.0)
+
+
+@pw.kernel(workgroup_size=(16, 16))
+def column_sums(x: Array2D[f32], sums: Array[T]) -> None:
+    """`sums[c] = Σ_r x[r, c]`.
+
+    Shapes: x [R, C], sums [C]. A workgroup sums as many columns as it has invocations along x:
+    those along y every so-manieth row, then one of them their sums. Launch over ⌈C / x⌉ workgroups.
+    O(R·C). Sums of equal arrays are equal on every run.
+    """
+    parts = pw.workgroup_array(f32, pw.workgroup_size.y, pw.workgroup_size.x)
+    column, lane, part = pw.global_id.x, pw.local_id.x, pw.local_id.y
+    total = 0.0
+    if column < x.shape[1]:
+        for row in range(part, x.shape[0], pw.workgroup_size.y):
+            total += x[row, column]
+    parts[part, lane] = total
+    pw.workgroup_barrier()
+    if part == 0 and column < x.shape[1]:
+        for other in range(1, pw.workgroup_size.y):
+            total += parts[other, lane]
+        sums[column] = T(total)
+
+
+#: Columns that a workgroup of `column_sums`, and of kernels like it, sums.
+COLUMNS = 16
+
+
+def column_groups(columns: int) -> Groups:
+    """Return the launch of a kernel that sums so many columns, `COLUMNS` in a workgroup."""
+    return pw.groups(-(-columns // COLUMNS))
+
+
+def sum_columns(array: A, sums: A) -> None:
+    """Write the sums over the columns of a matrix of f32 to an array of f32 or f16."""
+    column_sums[column_groups(array.shape[1])](array, flat(sums))
+
+
+def or_unread(parameter: A | None, unread: A) -> A:
+    """Return a layer's parameter for a kernel; without it, one that it does not read."""
+    return flat(unread if parameter is None else parameter)
