@@ -1,11 +1,11 @@
 """pywgsl: a kernel language inside Python that compiles to WGSL and runs on any GPU or on NumPy."""
 
 from pywgsl.builtins import (
-    abs,
+    abs as abs,
+)
+from pywgsl.builtins import (
     acos,
     acosh,
-    all,
-    any,
     asin,
     asinh,
     atan,
@@ -48,20 +48,16 @@ from pywgsl.builtins import (
     log1p,
     log2,
     log10,
-    max,
-    min,
     mix,
     normalize,
     pack2x16float,
     pack4x8snorm,
     pack4x8unorm,
-    pow,
     quantize_to_f16,
     radians,
     reflect,
     refract,
     reverse_bits,
-    round,
     saturate,
     select,
     sign,
@@ -79,6 +75,24 @@ from pywgsl.builtins import (
     unpack2x16float,
     unpack4x8snorm,
     unpack4x8unorm,
+)
+from pywgsl.builtins import (
+    all as all,
+)
+from pywgsl.builtins import (
+    any as any,
+)
+from pywgsl.builtins import (
+    max as max,
+)
+from pywgsl.builtins import (
+    min as min,
+)
+from pywgsl.builtins import (
+    pow as pow,
+)
+from pywgsl.builtins import (
+    round as round,
 )
 from pywgsl.collectives import (
     atomic_add,
@@ -176,6 +190,7 @@ from pywgsl.runtime.shapes import groups
 
 __version__ = "0.1.0"
 
+# `from pywgsl import *` leaves Python's own names alone: in a kernel they mean the same.
 __all__ = [
     "Array",
     "Array2D",
@@ -190,11 +205,8 @@ __all__ = [
     "LaunchError",
     "PywgslError",
     "PywgslWarning",
-    "abs",
     "acos",
     "acosh",
-    "all",
-    "any",
     "array",
     "asin",
     "asinh",
@@ -274,21 +286,17 @@ __all__ = [
     "mat4x2f",
     "mat4x3f",
     "mat4x4f",
-    "max",
-    "min",
     "mix",
     "normalize",
     "num_workgroups",
     "pack2x16float",
     "pack4x8snorm",
     "pack4x8unorm",
-    "pow",
     "quantize_to_f16",
     "radians",
     "reflect",
     "refract",
     "reverse_bits",
-    "round",
     "saturate",
     "select",
     "sign",
