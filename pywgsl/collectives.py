@@ -59,12 +59,16 @@ storage_barrier = _barrier(
 )
 # -------------------------------------------------------------------------------- workgroups
 workgroup_sum = _workgroup("workgroup_sum", _NUMBER, "The sum over the workgroup.")
-workgroup_max = _workgroup("workgroup_max", _NUMBER, "The largest of the workgroup.")
-workgroup_min = _workgroup("workgroup_min", _NUMBER, "The smallest of the workgroup.")
+workgroup_max = _workgroup("workgroup_max", _NUMBER, "The largest of the workgroup; nan if one is.")
+workgroup_min = _workgroup(
+    "workgroup_min", _NUMBER, "The smallest of the workgroup; nan if one is."
+)
 workgroup_any = _workgroup("workgroup_any", _ANY, "Whether it holds in some invocation.")
 workgroup_all = _workgroup("workgroup_all", _ANY, "Whether it holds in every invocation.")
 workgroup_broadcast = _workgroup(
-    "workgroup_broadcast", _BROADCAST, "The value of the invocation with that `local_index`."
+    "workgroup_broadcast",
+    _BROADCAST,
+    "The value of the invocation with that `local_index`; 0 if there is none.",
 )
 workgroup_inclusive_scan = _workgroup(
     "workgroup_inclusive_scan",
@@ -129,7 +133,8 @@ atomic_exchange = _atomic("atomic_exchange", _UPDATE, "Replace the element; retu
 atomic_compare_exchange = _atomic(
     "atomic_compare_exchange",
     "(T, T, T) -> T where T: word",
-    "`(array, i, expected, new)`: replace the element if it is `expected`; returns what it was.",
+    "`(array, i, expected, new)`: replace the element if its bits are those of `expected`; returns "
+    "what it was.",
 )
 # Python's keywords need the underscore in `operator`, so some expect it here.
 atomic_and_, atomic_or_ = atomic_and, atomic_or

@@ -10,6 +10,7 @@ import numpy as np
 from pywgsl import ir
 from pywgsl.codegen.layout import AxisLength, Grid, LaunchSize, ParameterValue
 from pywgsl.codegen.to_wgsl import Wgsl, to_wgsl
+from pywgsl.types import U32, Type, Vector, scalar_of
 
 
 @lru_cache(maxsize=1)
@@ -107,3 +108,12 @@ def _pack(
                 value = np.asarray(launch[axis], np.uint32)
         data[field.offset : field.offset + value.nbytes] = value.tobytes()
     return bytes(data)
+
+
+def numbers(type_: Type, count: int, seed: int = 7) -> np.ndarray[Any, Any]:
+    """Small whole numbers, whose sums are exact in any order; vectors have a last axis."""
+    scalar = scalar_of(type_)
+    assert scalar is not None
+    low = 0 if scalar is U32 else -3
+    shape = (count, type_.width) if isinstance(type_, Vector) else (count,)
+    return np.random.default_rng(seed).integers(low, 4, shape).astype(scalar.dtype)

@@ -1,7 +1,8 @@
 """WGSL functions for atomic operations that WGSL lacks, each for one buffer or variable.
 
 WGSL has them for integers only: an f32 lies in an `atomic<u32>`, and what replaces it is computed
-anew as long as another invocation was faster. Its `atomicCompareExchangeWeak` may fail for no
+anew as long as another invocation was faster. A nan stays the largest and the smallest, so that the
+order in which invocations come does not matter. WGSL's `atomicCompareExchangeWeak` may fail for no
 reason, the language's does not. In a checked module each operation looks at its indices first.
 """
 
@@ -173,7 +174,8 @@ class Atomics:
             case "sub":
                 updated = f"{old} - value"
             case _:
-                updated = f"{self._module.prelude.use(operation, F32, F32)}({old}, value)"
+                function = "larger" if operation == "max" else "smaller"
+                updated = f"{self._module.prelude.use(function, F32, F32)}({old}, value)"
         return Template(_UPDATE).safe_substitute(updated=updated)
 
 

@@ -78,10 +78,12 @@ fn $name(x: $type, lane: i32, subgroup: i32, subgroups: i32) -> $type {
     return total;
 }"""
 
+# Zero if there is no such lane.
 _BROADCAST = """
 fn $name(x: $type, source: i32, lane: i32) -> $type {
-    if (lane == source) {
-        $scratch[0] = x;
+    let inside = u32(source) < ${lanes}u;
+    if (lane == select(0, source, inside)) {
+        $scratch[0] = select($zero, x, inside);
     }
     return workgroupUniformLoad(&$scratch[0]);
 }"""
@@ -163,12 +165,10 @@ class Collectives:
             case "broadcast":
                 return self._fill(_BROADCAST, operation, type_)
             case "inclusive_scan":
-                return self._fill(_INCLUSIVE_SCAN, operation, type_, lanes=str(self._lanes))
+                return self._fill(_INCLUSIVE_SCAN, operation, type_)
             case "exclusive_scan":
                 inclusive = self.use("workgroup_inclusive_scan", type_)
-                return self._fill(
-                    _EXCLUSIVE_SCAN, operation, type_, inclusive_scan=inclusive, zero=_zero(type_)
-                )
+                return self._fill(_EXCLUSIVE_SCAN, operation, type_, inclusive_scan=inclusive)
             case _:
                 raise AssertionError(builtin)
 
@@ -230,9 +230,14 @@ class Collectives:
         return self._scratch[type_]
 
     def _fill(self, text: str, operation: str, type_: Type, **parts: str) -> str:
-        name = self._names[f"workgroup_{operation}", type_]
-        scratch = self._memory(type_)
-        return Template(text).substitute(parts, name=name, type=type_, scratch=scratch).strip()
+        parts |= {
+            "name": self._names[f"workgroup_{operation}", type_],
+            "type": str(type_),
+            "zero": _zero(type_),
+            "lanes": str(self._lanes),
+            "scratch": self._memory(type_),
+        }
+        return Template(text).substitute(parts).strip()
 
 
 def _zero(type_: Type) -> str:

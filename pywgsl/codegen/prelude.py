@@ -132,7 +132,7 @@ fn $min(a: T, b: T) -> T {
 fn $max(a: T, b: T) -> T {
     return select(a, b, b > a);
 }""",
-    # Of a workgroup: a nan stays, on whichever side it is.
+    # Of many values: a nan stays, on whichever side it is.
     "smaller": """
 fn $smaller(a: T, b: T) -> T {
     return select(a, b, b < a || $isnan(b));

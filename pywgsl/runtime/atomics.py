@@ -73,7 +73,7 @@ def compare_exchange(
     def one_after_the_other(old: Any, expected: Any, new: Any) -> Any:
         found = [old]
         for wanted, replacement in zip(expected, new, strict=True):
-            found.append(replacement if found[-1] == wanted else found[-1])
+            found.append(replacement if _same(found[-1], wanted) else found[-1])
         return np.array(found, new.dtype)
 
     return _fetched(_replaced, one_after_the_other, array, indices, (expected, new), lanes, mask)
@@ -85,7 +85,12 @@ def _second(old: Any, new: Any) -> Any:
 
 
 def _replaced(old: Any, expected: Any, new: Any) -> Any:
-    return np.where(old == expected, new, old)
+    return np.where(_same(old, expected), new, old)
+
+
+def _same(old: Any, expected: Any) -> Any:
+    """Whether the bits are the same: also of a nan, but not of both zeros."""
+    return old.view(np.uint32) == expected.view(np.uint32)
 
 
 # ------------------------------------------------------------------------------ the lanes

@@ -44,8 +44,9 @@ fn workgroup_any_bool(x: bool, lane: i32) -> bool {
 }
 
 fn workgroup_broadcast_i32(x: i32, source: i32, lane: i32) -> i32 {
-    if (lane == source) {
-        scratch_i32[0] = x;
+    let inside = u32(source) < 96u;
+    if (lane == select(0, source, inside)) {
+        scratch_i32[0] = select(0, x, inside);
     }
     return workgroupUniformLoad(&scratch_i32[0]);
 }
