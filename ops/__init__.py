@@ -46,6 +46,18 @@ from pywgsl.ops.losses import (
     mse_loss,
     mse_loss_backward,
 )
+from pywgsl.ops.normalization import (
+    batch_norm,
+    batch_norm_backward,
+    group_norm,
+    group_norm_backward,
+    instance_norm,
+    instance_norm_backward,
+    layer_norm,
+    layer_norm_backward,
+    rms_norm,
+    rms_norm_backward,
+)
 from pywgsl.ops.optimizers import adam_step, adamw_step, rmsprop_step, rprop_step, sgd_step
 
 # Each of these is a module that can be called as the function in it that has its name.
@@ -61,6 +73,8 @@ __all__ = [
     "adamw_step",
     "add",
     "add_weight_decay_",
+    "batch_norm",
+    "batch_norm_backward",
     "binary_cross_entropy",
     "binary_cross_entropy_backward",
     "clip_grad_norm_",
@@ -73,9 +87,15 @@ __all__ = [
     "fill_",
     "gelu",
     "gelu_backward",
+    "group_norm",
+    "group_norm_backward",
     "gt",
     "hardtanh",
     "hardtanh_backward",
+    "instance_norm",
+    "instance_norm_backward",
+    "layer_norm",
+    "layer_norm_backward",
     "leaky_relu",
     "leaky_relu_backward",
     "linear",
@@ -89,6 +109,8 @@ __all__ = [
     "reciprocal",
     "relu",
     "relu_backward",
+    "rms_norm",
+    "rms_norm_backward",
     "rmsprop_step",
     "rprop_step",
     "scale_",

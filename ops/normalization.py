@@ -1,40 +1,72 @@
-"""Normalization layers and their gradients."""
+"""Normalization layers and their gradients, from the modules of their kinds."""
 
-import pywgsl as pw
-from pywgsl import Array, Array2D, f32
+from pywgsl.ops.batch_norm_kernels import (
+    batch_norm_backward_kernel,
+    batch_norm_forward,
+    batch_norm_grad_input,
+    batch_norm_gradient,
+    batch_norm_moments,
+    batch_norm_running_statistics,
+    batch_norm_statistics,
+)
+from pywgsl.ops.batch_norms import batch_norm, batch_norm_backward
+from pywgsl.ops.group_norms import (
+    group_norm,
+    group_norm_backward,
+    group_norm_forward,
+    group_norm_grad_input,
+    group_norm_means,
+    instance_norm,
+    instance_norm_backward,
+)
+from pywgsl.ops.layer_norms import (
+    layer_norm,
+    layer_norm_backward,
+    layer_norm_forward,
+    layer_norm_grad_wb,
+    layer_norm_grad_x,
+    layer_norm_gradient,
+)
+from pywgsl.ops.planes import plane_sums
+from pywgsl.ops.rms_norms import (
+    rms_norm,
+    rms_norm_backward,
+    rms_norm_forward,
+    rms_norm_grad_w,
+    rms_norm_grad_x,
+    rms_norm_gradient,
+)
+from pywgsl.ops.rows import column_sums
 
-
-@pw.kernel
-def batch_norm_gradient(
-    grad_output: Array2D[f32],
-    x: Array2D[f32],
-    weight: Array[f32],
-    save_mean: Array[f32],
-    save_invstd: Array[f32],
-    grad_input: Array2D[f32],
-) -> None:
-    """`grad_input = w r (dy - mean(dy) - x̂ mean(dy x̂))`, with `x̂ = (x - μ) r`, means over rows.
-
-    Shapes: grad_output (dy), x and grad_input [B, C]; weight (w), save_mean (μ) and save_invstd (r
-    = 1/√(σ² + ε)) [C], which the forward pass in training saves. An invocation computes one
-    feature; launch over C. O(B·C), the rows read twice.
-
-    After `batch_norm_gradient_main` (gradient_operations of ruv-FANN), a placeholder: it writes
-    mean(dy (x - μ)) to the first row of grad_input and knows neither variance nor weight.
-    """
-    c = pw.global_id.x
-    rows = x.shape[0]
-    mean = save_mean[c]
-    invstd = save_invstd[c]
-    grad_sum = 0.0
-    dot_sum = 0.0
-    for b in range(rows):
-        grad = grad_output[b, c]
-        grad_sum += grad
-        dot_sum += grad * ((x[b, c] - mean) * invstd)
-    grad_mean = grad_sum / f32(rows)
-    dot_mean = dot_sum / f32(rows)
-    scale = weight[c] * invstd
-    for b in range(rows):
-        normalized = (x[b, c] - mean) * invstd
-        grad_input[b, c] = scale * (grad_output[b, c] - grad_mean - normalized * dot_mean)
+__all__ = [
+    "batch_norm",
+    "batch_norm_backward",
+    "batch_norm_backward_kernel",
+    "batch_norm_forward",
+    "batch_norm_grad_input",
+    "batch_norm_gradient",
+    "batch_norm_moments",
+    "batch_norm_running_statistics",
+    "batch_norm_statistics",
+    "column_sums",
+    "group_norm",
+    "group_norm_backward",
+    "group_norm_forward",
+    "group_norm_grad_input",
+    "group_norm_means",
+    "instance_norm",
+    "instance_norm_backward",
+    "layer_norm",
+    "layer_norm_backward",
+    "layer_norm_forward",
+    "layer_norm_grad_wb",
+    "layer_norm_grad_x",
+    "layer_norm_gradient",
+    "plane_sums",
+    "rms_norm",
+    "rms_norm_backward",
+    "rms_norm_forward",
+    "rms_norm_grad_w",
+    "rms_norm_grad_x",
+    "rms_norm_gradient",
+]

@@ -172,6 +172,9 @@ def sum_columns(array: A, sums: A) -> None:
     column_sums[column_groups(array.shape[1])](array, flat(sums))
 
 
-def or_unread(parameter: A | None, unread: A) -> A:
-    """Return a layer's parameter for a kernel; without it, one that it does not read."""
-    return flat(unread if parameter is None else parameter)
+def or_unread(parameter: A | None, *others: A | None) -> A:
+    """Return a layer's parameter for a kernel; without it, the first of the others, unread there.
+
+    Where a kernel has a type for its parameters, that is then the type of the parameter given.
+    """
+    return flat(next(array for array in (parameter, *others) if array is not None))

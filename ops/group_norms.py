@@ -1,0 +1,317 @@
+"""Group and instance normalization, which give channels of a sample mean 0 and variance 1.
+
+With μ and σ² the mean and variance of the D values of a group of channels of one sample, r = 1/√(σ²
++ ε) and x̂ = (x - μ) r, a layer computes x̂ weight + bias, with a weight and a bias for each channel.
+In instance normalization each channel is a group. Kernels take arrays [N, C, S]: samples, channels,
+values of a channel in a sample. The functions on arrays take [N, C, …]; the other conventions are
+those of `layer_norms`.
+"""
+
+import pywgsl as pw
+from pywgsl import Array, Array2D, Array3D, Const, f32, i32
+from pywgsl.ops.arrays import A, T, W, expect_shape, floats, operands, outs, result, same_device
+from pywgsl.ops.planes import Planes, channel_parameters, gradient_sums, planes_of
+from pywgsl.ops.rows import Rows, or_unread, row_moments, sized, sum_columns
+
+# ----------------------------------------------------------------------------------- kernels
+
+
+@pw.kernel
+def group_norm_forward(
+    x: Array2D[T],
+    weight: Array[W],
+    bias: Array[W],
+    output: Array2D[T],
+    mean: Array2D[f32],
+    rstd: Array2D[f32],
+    size: i32,
+    eps: f32,
+    scaled: Const[bool] = True,
+    shifted: Const[bool] = True,
+) -> None:
+    """`output = x̂ weight + bias`; `mean = μ` and `rstd = r` of each group, for the gradient.
+
+    Shapes: x and output [N·G, D], a group in each row, with `size` = S values of each of its
+    channels; weight and bias [C], read only if `scaled` and `shifted`; mean and rstd [N, G]. A
+    workgroup computes one group; launch over N·G workgroups. O(N·C·S), the groups read three times.
+    After meganeura's `group_norm`.
+    """
+    row = pw.workgroup_id.x
+    groups = mean.shape[1]
+    sample, group = row // groups, row % groups
+    first = group * (x.shape[1] // size)
+    mu, rest, variance = row_moments(x, row)
+    r = pw.inverse_sqrt(variance + eps)
+    for i in range(pw.local_index, x.shape[1], pw.workgroup_size.x):
+        y = (f32(x[row, i]) - mu - rest) * r
+        if scaled:
+            y *= f32(weight[first + i // size])
+        if shifted:
+            y += f32(bias[first + i // size])
+        output[row, i] = T(y)
+    if pw.local_index == 0:
+        mean[sample, group] = mu + rest
+        rstd[sample, group] = r
+
+
+@pw.kernel(workgroup_size=(16, 16))
+def group_norm_means(
+    weight_sums: Array2D[f32],
+    bias_sums: Array2D[f32],
+    weight: Array[W],
+    dot_means: Array2D[f32],
+    grad_means: Array2D[f32],
+    size: i32,
+    scaled: Const[bool] = True,
+) -> None:
+    """`dot_means = mean(g x̂)`, `grad_means = mean(g)` of each group, with g = grad_output weight.
+
+    Shapes: weight_sums and bias_sums [N, C], the sums over a channel of grad_output x̂ and
+    grad_output, as `plane_sums` writes them, with `size` = S values in a channel; weight [C], read
+    only if `scaled`; dot_means and grad_means [N, G]. An invocation computes one group; launch over
+    (G, N). O(N·C).
+    """
+    group, n = pw.global_id.x, pw.global_id.y
+    channels = weight_sums.shape[1] // dot_means.shape[1]
+    dot = 0.0
+    total = 0.0
+    for c in range(group * channels, (group + 1) * channels):
+        scale = f32(weight[c]) if scaled else 1.0
+        dot += scale * weight_sums[n, c]
+        total += scale * bias_sums[n, c]
+    count = f32(channels * size)
+    dot_means[n, group] = dot / count
+    grad_means[n, group] = total / count
+
+
+@pw.kernel
+def group_norm_grad_input(
+    grad_output: Array3D[T],
+    x: Array3D[T],
+    mean: Array2D[f32],
+    rstd: Array2D[f32],
+    weight: Array[W],
+    dot_means: Array2D[f32],
+    grad_means: Array2D[f32],
+    grad_input: Array3D[T],
+    scaled: Const[bool] = True,
+    items: Const[int] = 1,
+) -> None:
+    """`grad_input = r (g - mean(g) - x̂ mean(g x̂))`, with g = grad_output weight.
+
+    The means are over a group.
+
+    Shapes: grad_output, x and grad_input [N, C, S]; mean (μ) and rstd (r) [N, G], which the forward
+    pass saves; weight [C], read only if `scaled`; dot_means and grad_means [N, G], as
+    `group_norm_means` writes them. An invocation computes `items` values, S / items apart; launch
+    over (S / items, C, N). O(N·C·S). After meganeura's `group_norm_grad_input`, which computes μ
+    and r anew, and σ² as mean(x²) - μ², which has no digits left where μ is large.
+    """
+    c, n = pw.global_id.y, pw.global_id.z
+    group = c // (x.shape[1] // mean.shape[1])
+    mu, r = mean[n, group], rstd[n, group]
+    scale = f32(weight[c]) if scaled else 1.0
+    mean_grad, mean_dot = grad_means[n, group], dot_means[n, group]
+    step = x.shape[2] // items
+    for k in pw.static_range(items):
+        slope = f32(grad_output[n, c, pw.global_id.x + k * step]) * scale
+        normal = (f32(x[n, c, pw.global_id.x + k * step]) - mu) * r
+        grad_input[n, c, pw.global_id.x + k * step] = T(r * (slope - mean_grad - normal * mean_dot))
+
+
+# --------------------------------------------------------------------------------- functions
+
+
+def group_norm(
+    x: A,
+    num_groups: int,
+    weight: A | None = None,
+    bias: A | None = None,
+    eps: float = 1e-5,
+    *,
+    out: tuple[A, A, A] | None = None,
+) -> tuple[A, A, A]:
+    """Return x̂ weight + bias, mean μ and rstd r, as `torch.native_group_norm`. O(size of x).
+
+    Args:
+        x: [N, C, …].
+        num_groups: in how many groups of channels that follow each other; a divisor of C.
+        weight: [C], or None for ones.
+        bias: [C], or None for zeros.
+        eps: ε, added to the variance.
+        out: where to write the three results: of the shape of x, and twice (f32) [N, num_groups].
+
+    Raises:
+        LaunchError: there is one sample, and groups of one value, which has no variance.
+    """
+    name = "group_norm"
+    planes = planes_of(name, x)
+    groups = _groups_of(name, planes, num_groups)
+    if planes.samples * groups.columns == 1:
+        raise pw.LaunchError(f"{name}: groups of one value, of shape {x.shape}, have no variance")
+    return _forward(name, x, planes, groups, weight, bias, eps, out)
+
+
+def group_norm_backward(
+    grad: A,
+    x: A,
+    mean: A,
+    rstd: A,
+    weight: A | None,
+    num_groups: int,
+    *,
+    out: tuple[A, A, A] | None = None,
+) -> tuple[A, A, A]:
+    """Return the gradients by x, weight and bias of `group_norm`. O(size of x).
+
+    Args:
+        grad: the gradient by the first result, of the shape of x.
+        x: what `group_norm` took.
+        mean: its second result.
+        rstd: its third result.
+        weight: what it took; without it, the gradients by weight and bias are those by ones and
+            zeros.
+        num_groups: what it took.
+        out: where to write the three gradients.
+    """
+    return _backward("group_norm_backward", grad, x, mean, rstd, weight, num_groups, out)
+
+
+def instance_norm(
+    x: A,
+    weight: A | None = None,
+    bias: A | None = None,
+    eps: float = 1e-5,
+    *,
+    out: tuple[A, A, A] | None = None,
+) -> tuple[A, A, A]:
+    """Return x̂ weight + bias, mean and rstd, as `torch.nn.functional.instance_norm`. O(size of x).
+
+    It is `group_norm` with a group for each channel, and keeps no running averages.
+
+    Args:
+        x: [N, C, …].
+        weight: [C], or None for ones.
+        bias: [C], or None for zeros.
+        eps: ε, added to the variance.
+        out: where to write the three results: of the shape of x, and twice (f32) [N, C].
+
+    Raises:
+        LaunchError: channels have one value, which has no variance.
+    """
+    name = "instance_norm"
+    planes = planes_of(name, x)
+    if planes.size == 1:
+        raise pw.LaunchError(f"{name}: channels of one value, of shape {x.shape}, have no variance")
+    groups = _groups_of(name, planes, planes.channels)
+    return _forward(name, x, planes, groups, weight, bias, eps, out)
+
+
+def instance_norm_backward(
+    grad: A, x: A, mean: A, rstd: A, weight: A | None = None, *, out: tuple[A, A, A] | None = None
+) -> tuple[A, A, A]:
+    """Return the gradients by x, weight and bias of `instance_norm`. O(size of x).
+
+    Args:
+        grad: the gradient by the first result, of the shape of x.
+        x: what `instance_norm` took.
+        mean: its second result.
+        rstd: its third result.
+        weight: what it took; without it, the gradients by weight and bias are those by ones and
+            zeros.
+        out: where to write the three gradients.
+    """
+    name = "instance_norm_backward"
+    return _backward(name, grad, x, mean, rstd, weight, planes_of(name, x).channels, out)
+
+
+def _groups_of(function: str, planes: Planes, groups: int) -> Rows:
+    """Return planes as rows, a group of channels each.
+
+    Raises:
+        LaunchError: the channels do not make so many groups.
+    """
+    if groups < 1 or planes.channels % groups:
+        raise pw.LaunchError(
+            f"{function}: {planes.channels} channels do not make {groups} groups of one size"
+        )
+    columns = planes.channels // groups * planes.size
+    return Rows(planes.samples * groups, columns, (planes.samples, groups))
+
+
+def _forward(
+    function: str,
+    x: A,
+    planes: Planes,
+    groups: Rows,
+    weight: A | None,
+    bias: A | None,
+    eps: float,
+    out: tuple[A, A, A] | None,
+) -> tuple[A, A, A]:
+    (x,) = floats(function, x=x)
+    weight, bias = channel_parameters(function, planes, x, weight=weight, bias=bias)
+    out_y, out_mean, out_rstd = outs(function, out, 3)
+    y = result(function, x, x.shape, out_y, x.dtype)
+    mean = result(function, x, groups.statistics, out_mean)
+    rstd = result(function, x, groups.statistics, out_rstd)
+    sized(group_norm_forward, groups.lanes)[pw.groups(groups.count)](
+        groups.of(x),
+        or_unread(weight, bias, x),
+        or_unread(bias, weight, x),
+        groups.of(y),
+        mean,
+        rstd,
+        planes.size,
+        eps,
+        scaled=weight is not None,
+        shifted=bias is not None,
+    )
+    return y, mean, rstd
+
+
+def _backward(
+    function: str,
+    grad: A,
+    x: A,
+    mean: A,
+    rstd: A,
+    weight: A | None,
+    num_groups: int,
+    out: tuple[A, A, A] | None,
+) -> tuple[A, A, A]:
+    grad, x = floats(function, grad=grad, x=x)
+    mean, rstd = operands(function, mean=mean, rstd=rstd)
+    planes = planes_of(function, x)
+    groups = _groups_of(function, planes, num_groups)
+    (weight,) = channel_parameters(function, planes, x, weight=weight)
+    same_device(function, x=x, mean=mean)
+    expect_shape(function, "grad", grad, x.shape)
+    expect_shape(function, "mean", mean, groups.statistics)
+    expect_shape(function, "rstd", rstd, groups.statistics)
+    out_x, out_weight, out_bias = outs(function, out, 3)
+    dtype = x.dtype if weight is None else weight.dtype
+    grad_x = result(function, x, x.shape, out_x, x.dtype)
+    grad_weight = result(function, x, (planes.channels,), out_weight, dtype)
+    grad_bias = result(function, x, (planes.channels,), out_bias, dtype)
+    sums = gradient_sums(function, planes, planes.samples, grad, x, mean, rstd)
+    for by_sample, gradient in zip(sums, (grad_weight, grad_bias), strict=True):
+        sum_columns(by_sample, gradient)
+    scale, scaled = or_unread(weight, mean), weight is not None
+    means = (
+        result(function, x, groups.statistics),
+        result(function, x, groups.statistics),
+    )
+    group_norm_means[num_groups, planes.samples](*sums, scale, *means, planes.size, scaled=scaled)
+    sized(group_norm_grad_input, *planes.workgroup)[planes.launch](
+        planes.of(grad),
+        planes.of(x),
+        mean,
+        rstd,
+        scale,
+        *means,
+        planes.of(grad_x),
+        scaled=scaled,
+        items=planes.items,
+    )
+    return grad_x, grad_weight, grad_bias

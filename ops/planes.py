@@ -1,0 +1,161 @@
+"""What normalizations of planes share: shapes, workgroups, and sums for gradients.
+
+An array is [N, C, S]: N samples of C channels, each a plane of S values. Statistics are [M, G]: of
+all samples together (M = 1) or of each (M = N), for groups of C / G channels that follow each
+other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import pywgsl as pw
+from pywgsl import Array2D, Array3D, f32
+from pywgsl.ops.arrays import A, AnyArray, T, expect_shape, floats, result, same_device
+from pywgsl.ops.rows import sized
+
+# An invocation of an element-wise kernel computes so many values of a long plane, if they fit.
+_ITEMS = 4
+_LONG_PLANE = 1024
+
+_INVOCATIONS = 256
+# As many workgroups keep a large GPU busy.
+_GROUPS = 2048
+# Limits of a launch: workgroups along an axis, and the depth of one.
+_MOST_GROUPS = 65535
+_MOST_DEPTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Planes:
+    """The shape [N, C, S] of an array, given as [N, C, …].
+
+    Attributes:
+        samples: N.
+        channels: C.
+        size: S.
+    """
+
+    samples: int
+    channels: int
+    size: int
+
+    @property
+    def items(self) -> int:
+        """How many values of a plane an invocation of an element-wise kernel computes."""
+        return _ITEMS if self.size >= _LONG_PLANE and self.size % _ITEMS == 0 else 1
+
+    @property
+    def launch(self) -> tuple[int, int, int]:
+        """The launch of an element-wise kernel."""
+        return self.size // self.items, self.channels, self.samples
+
+    @property
+    def workgroup(self) -> tuple[int, int, int]:
+        """The workgroup of an element-wise kernel: as long as a plane, with more channels if short.
+
+        It is deeper than one sample if there are more samples than a launch has workgroups.
+        """
+        depth = min(_MOST_DEPTH, _power_of_two(-(-self.samples // _MOST_GROUPS)))
+        width = min(_INVOCATIONS // depth, _power_of_two(self.size))
+        return width, _INVOCATIONS // depth // width, depth
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """The workgroup of a kernel that sums planes: as long as one, of more samples if short."""
+        width = min(_INVOCATIONS, _power_of_two(self.size))
+        return width, _INVOCATIONS // width
+
+    @property
+    def parts(self) -> int:
+        """In how many sums of some samples each the samples of a channel are added up."""
+        return max(1, min(self.samples, -(-_GROUPS // max(1, self.channels))))
+
+    def of(self, array: A) -> A:
+        """Return a contiguous array as planes."""
+        shape = (self.samples, self.channels, self.size)
+        return array.reshape(shape)  # type: ignore[return-value]  # as `array`
+
+
+def planes_of(function: str, x: AnyArray) -> Planes:
+    """Return the shape of x as planes.
+
+    Raises:
+        LaunchError: it has fewer than two axes.
+    """
+    if x.ndim < 2:
+        raise pw.LaunchError(
+            f"{function}: `x` takes [samples, channels, …], but has the shape {x.shape}"
+        )
+    return Planes(x.shape[0], x.shape[1], math.prod(x.shape[2:]))
+
+
+def channel_parameters(
+    function: str, planes: Planes, x: A, **parameters: A | None
+) -> tuple[A | None, ...]:
+    """Return a layer's parameters, contiguous, or None for those that are missing.
+
+    Raises:
+        LaunchError: one is not an array [C], they are not all f32 or all f16, or elsewhere than x.
+    """
+    given = {name: array for name, array in parameters.items() if array is not None}
+    if not given:
+        return tuple(parameters.values())
+    same_device(function, x=x, **given)
+    contiguous = dict(zip(given, floats(function, **given), strict=True))
+    for name, array in contiguous.items():
+        expect_shape(function, name, array, (planes.channels,))
+    return tuple(contiguous.get(name) for name in parameters)
+
+
+def _power_of_two(n: int) -> int:
+    """Return the smallest power of two that is no less, at least 1."""
+    return 1 << max(0, n - 1).bit_length()
+
+
+@pw.kernel(workgroup_size=(64, 4))
+def plane_sums(
+    grad_output: Array3D[T],
+    x: Array3D[T],
+    mean: Array2D[f32],
+    rstd: Array2D[f32],
+    weight_partials: Array2D[f32],
+    bias_partials: Array2D[f32],
+) -> None:
+    """`weight_partials[p, c] = Σ dy[n, c, s] x̂[n, c, s]`, `bias_partials[p, c] = Σ dy[n, c, s]`.
+
+    The sums are over all s and the samples n = p, p + P, …; dy = grad_output, x̂ = (x - mean) rstd.
+
+    Shapes: grad_output and x [N, C, S], mean and rstd [1 or N, G], partials [P, C] with P ≤ N. A
+    workgroup computes one sum, its invocations along x those of a plane, those along y several
+    planes. Launch over C·P workgroups. O(N·C·S), everything read once. After the reduction in
+    RUMUS's `batch_norm_backward_kernel`, which has a workgroup for each channel only.
+    """
+    samples, channels, size = x.shape[0], x.shape[1], x.shape[2]
+    parts = weight_partials.shape[0]
+    c, part = pw.workgroup_id.x % channels, pw.workgroup_id.x // channels
+    group = c // (channels // mean.shape[1])
+    sums = pw.vec2f(0.0)
+    for n in range(part + parts * pw.local_id.y, samples, parts * pw.workgroup_size.y):
+        m = n if mean.shape[0] > 1 else 0
+        mu, r = mean[m, group], rstd[m, group]
+        for s in range(pw.local_id.x, size, pw.workgroup_size.x):
+            grad = f32(grad_output[n, c, s])
+            sums += pw.vec2f(grad * ((f32(x[n, c, s]) - mu) * r), grad)
+    total = pw.workgroup_sum(sums)
+    if pw.local_index == 0:
+        weight_partials[part, c] = total.x
+        bias_partials[part, c] = total.y
+
+
+def gradient_sums(
+    function: str, planes: Planes, parts: int, grad: A, x: A, mean: A, rstd: A
+) -> tuple[A, A]:
+    """Return sums [parts, C] for the gradients by weight and bias, as `plane_sums` writes them."""
+    shape = (parts, planes.channels)
+    by_weight, by_bias = (result(function, x, shape) for _ in range(2))
+    sized(plane_sums, *planes.tile)[pw.groups(parts * planes.channels)](
+        planes.of(grad), planes.of(x), mean, rstd, by_weight, by_bias
+    )
+    return by_weight, by_bias
