@@ -9,6 +9,9 @@ BENCHMARKS = {
     "compile": "decorated function to WGSL, and importing the package",
     "launch": "launches, against wgpu-py written by hand",
     "numpy": "the NumPy back end, against NumPy written by hand",
+    "normalization": "layer norm and batch norm, against PyTorch on CUDA",
+    "softmax": "softmax and cross entropy, against PyTorch on CUDA",
+    "optimizer": "AdamW and element-wise kernels, against PyTorch and a copy",
 }
 
 
