@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pywgsl.signature import Signature, parse
+from pywgsl.types import F16, Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,12 @@ class Tolerance:
 
     relative: float = 0.0
     absolute: float = 0.0
+
+    def of(self, scalar: Scalar | None) -> Tolerance:
+        """Return the tolerance for a type: in f16 a device may round every step of a function."""
+        if scalar is not F16 or self == EXACT:
+            return self
+        return Tolerance(max(self.relative, 4e-3), max(self.absolute, 1e-3))
 
 
 EXACT = Tolerance()

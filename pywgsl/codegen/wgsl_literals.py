@@ -55,4 +55,6 @@ def _float(value: float, *, suffix: bool) -> str:
 
 
 def _half(value: float) -> str:
-    return f"{np.float16(value)}h"
+    """The shorter of the exact decimal text and the shortest that rounds to `value`."""
+    half = np.float16(value)
+    return f"{min(repr(float(half)), str(half), key=len)}h"

@@ -411,12 +411,14 @@ def _no_overload(ctx: Context, row: Builtin, args: list[ir.Expr], span: Span) ->
     found = ", ".join(describe(arg) for arg in args)
     fix = f"it is {rules}"
     scalars = {scalar_of(arg.type) for arg in args if arg.type is not None}
+
+    def text_of(scalar: Scalar) -> str:
+        return next(a.span.text for a in args if a.type and scalar_of(a.type) is scalar)
+
     if {I32, U32} <= scalars:
-        signed, unsigned = (
-            next(a for a in args if a.type is not None and scalar_of(a.type) is scalar)
-            for scalar in (I32, U32)
-        )
-        fix = f"convert one: `u32({signed.span.text})` or `i32({unsigned.span.text})`\n{fix}"
+        fix = f"convert one: `u32({text_of(I32)})` or `i32({text_of(U32)})`\n{fix}"
+    elif {F16, F32} <= scalars:
+        fix = f"convert one: `f32({text_of(F16)})`\n{fix}"
     elif len(args) == 1 and BOOL in scalars:
         fix = f"convert it: `f32({args[0].span.text})`\n{fix}"
     wrong = args[0].span if len(args) == 1 else span

@@ -278,11 +278,10 @@ def _literal(
         rounded = float(target.dtype.type(exact))
     if math.isinf(rounded) and (not isinstance(value, float) or math.isfinite(value)):
         limit = "3.4028235e38" if target is F32 else "65504.0"
+        shown = f"{value:g}" if isinstance(value, float) else expr.span.text or "this"
         ctx.error(
             "E0304",
-            f"{value:g} does not fit in `{target}` (its largest number is {limit})"
-            if isinstance(value, float)
-            else f"{expr.span.text or 'this'} does not fit in `{target}`",
+            f"{shown} does not fit in `{target}` (its largest number is {limit})",
             expr.span,
             *labels,
             help="for infinity write `math.inf`",

@@ -42,7 +42,7 @@ fn kernel(@builtin(global_invocation_id) global_id: vec3u) {
     var m: mat2x2f;
     m[1][0] = wide[(i * uniforms.wide_shape_1 + 2) * uniforms.wide_shape_2 + i + 1];
     wide[i * uniforms.wide_shape_1 * uniforms.wide_shape_2] = m[1].x;
-    halves[i] += 0.0999755859375h;
+    halves[i] += 0.1h;
     vectors[i] *= 2.0;
     if (uniforms.on != 0u) {
         vectors[i] = uniforms.offset;
