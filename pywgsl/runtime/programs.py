@@ -38,7 +38,8 @@ class GpuProgram:
 
     def __init__(self, device: GpuDevice, module: ir.Module, grid: Grid) -> None:
         self._device = device
-        subgroups = _FEATURES["subgroups"] in device.features
+        # The subgroups of software adapters are too small to be worth it.
+        subgroups = _FEATURES["subgroups"] in device.features and not device.software
         wgsl = to_wgsl(module, grid=grid, target="wgpu", subgroups=subgroups)
         self._check(module, wgsl)
         _warn_of_prints(module, wgsl)
