@@ -46,7 +46,7 @@ COUNT, SCALE = uniform("count", I32), uniform("scale", F32)
 
 
 @dataclass
-class _Scope:
+class Scope:
     """What the code that is being made may use."""
 
     readable: list[ir.Expr]
@@ -54,11 +54,13 @@ class _Scope:
     loops: int = 0
     in_helper: bool = False
 
-    def inner(self, loops: int = 0) -> _Scope:
-        return _Scope([*self.readable], [*self.assignable], self.loops + loops, self.in_helper)
+    def inner(self, loops: int = 0) -> Scope:
+        return Scope([*self.readable], [*self.assignable], self.loops + loops, self.in_helper)
 
 
-class _Maker:
+class Maker:
+    """Makes expressions and statements from what hypothesis draws."""
+
     def __init__(self, draw: Any) -> None:
         self.draw = draw
         self.names = 0
@@ -77,7 +79,7 @@ class _Maker:
 
     # ------------------------------------------------------------------------ expressions
 
-    def expression(self, scope: _Scope, type_: Scalar, depth: int = 3) -> ir.Expr:
+    def expression(self, scope: Scope, type_: Scalar, depth: int = 3) -> ir.Expr:
         if depth == 0 or self.chance(25):
             return self.leaf(scope, type_)
         below = depth - 1
@@ -89,14 +91,14 @@ class _Maker:
         made: ir.Expr = self.one_of(*makers)(scope, type_, below)
         return made
 
-    def leaf(self, scope: _Scope, type_: Scalar) -> ir.Expr:
+    def leaf(self, scope: Scope, type_: Scalar) -> ir.Expr:
         known = [e for e in scope.readable if ir.type_of(e) is type_]
         if known and self.chance(70):
             chosen: ir.Expr = self.one_of(*known)
             return chosen
         return literal(self.one_of(*_NUMBERS[type_]), type_)
 
-    def operator(self, scope: _Scope, type_: Scalar, depth: int) -> ir.Expr:
+    def operator(self, scope: Scope, type_: Scalar, depth: int) -> ir.Expr:
         if self.chance(15):
             op = ir.UnaryOp(self.one_of(*_UNARY[type_]))
             return ir.Unary(op, self.expression(scope, type_, depth), type_)
@@ -110,21 +112,21 @@ class _Maker:
         ops = ("&", "|", "^") if type_ is BOOL else _FLOAT_OPS if type_.is_float else _INTEGER_OPS
         return binary(left, self.one_of(*ops), self.expression(scope, type_, depth), type_)
 
-    def comparison(self, scope: _Scope, type_: Scalar, depth: int) -> ir.Expr:
+    def comparison(self, scope: Scope, type_: Scalar, depth: int) -> ir.Expr:
         operand = self.one_of(I32, U32, F32, F16)
         left, right = (self.expression(scope, operand, depth) for _ in range(2))
         return binary(left, self.one_of(*_COMPARISONS), right, type_)
 
-    def logical(self, scope: _Scope, type_: Scalar, depth: int) -> ir.Expr:
+    def logical(self, scope: Scope, type_: Scalar, depth: int) -> ir.Expr:
         left, right = (self.expression(scope, type_, depth) for _ in range(2))
         return binary(left, self.one_of("&&", "||"), right, type_)
 
-    def select(self, scope: _Scope, type_: Scalar, depth: int) -> ir.Expr:
+    def select(self, scope: Scope, type_: Scalar, depth: int) -> ir.Expr:
         condition = self.expression(scope, BOOL, depth)
         accept, reject = (self.expression(scope, type_, depth) for _ in range(2))
         return ir.Select(condition, accept, reject, type_)
 
-    def conversion(self, scope: _Scope, type_: Scalar, depth: int) -> ir.Expr:
+    def conversion(self, scope: Scope, type_: Scalar, depth: int) -> ir.Expr:
         source = self.one_of(*(s for s in SCALARS if s is not type_))
         operand = self.expression(scope, source, depth)
         # The bits of a nan are nobody's promise.
@@ -132,7 +134,7 @@ class _Maker:
             return ir.Bitcast(operand, type_)
         return ir.Convert(operand, type_)
 
-    def load(self, scope: _Scope, type_: Scalar, depth: int) -> ir.Expr:
+    def load(self, scope: Scope, type_: Scalar, depth: int) -> ir.Expr:
         if type_ is I32:
             return at(INTS, self.index(scope, depth))
         if type_ is F32 and self.chance(50):
@@ -141,28 +143,28 @@ class _Maker:
             return at(FLOATS, self.index(scope, depth))
         return self.leaf(scope, type_)
 
-    def index(self, scope: _Scope, depth: int) -> ir.Expr:
+    def index(self, scope: Scope, depth: int) -> ir.Expr:
         if self.chance(50):
             base = self.one_of(id_(0), id_(1), local("i"), local("j"))
             base = base if not scope.in_helper else id_(0)
             return binary(base, self.one_of("+", "-", "*"), literal(self.one_of(0, 1, 2, 3)))
         return self.expression(scope, I32, depth)
 
-    def call(self, scope: _Scope, type_: Scalar, depth: int) -> ir.Expr:
+    def call(self, scope: Scope, type_: Scalar, depth: int) -> ir.Expr:
         name, count = self.one_of(*_FUNCTIONS[type_])
         args = tuple(self.expression(scope, type_, depth) for _ in range(count))
         return ir.Call(name, args, type_)
 
     # ------------------------------------------------------------------------- statements
 
-    def block(self, scope: _Scope, depth: int, statements: int = 4) -> ir.Block:
+    def block(self, scope: Scope, depth: int, statements: int = 4) -> ir.Block:
         scope = scope.inner()
         made: list[ir.Stmt] = []
         for _ in range(self.draw(st.integers(1, statements))):
             made += self.statement(scope, depth)
         return tuple(made)
 
-    def statement(self, scope: _Scope, depth: int) -> list[ir.Stmt]:
+    def statement(self, scope: Scope, depth: int) -> list[ir.Stmt]:
         simple = [self.let, self.var, self.assign, self.assign, self.store, self.vector]
         nested = [self.if_, self.if_, self.for_, self.while_, self.switch, self.fixed_array]
         exits = [self.exit_if]
@@ -172,20 +174,20 @@ class _Maker:
         made: list[ir.Stmt] = self.one_of(*options)(scope, depth - 1)
         return made
 
-    def let(self, scope: _Scope, _: int) -> list[ir.Stmt]:
+    def let(self, scope: Scope, _: int) -> list[ir.Stmt]:
         type_, name = self.one_of(*SCALARS), self.name("t")
         value = self.expression(scope, type_)
         scope.readable.append(local(name, type_))
         return [ir.Let(name, value)]
 
-    def var(self, scope: _Scope, _: int) -> list[ir.Stmt]:
+    def var(self, scope: Scope, _: int) -> list[ir.Stmt]:
         type_, name = self.one_of(*SCALARS), self.name("v")
         value = self.expression(scope, type_) if self.chance(80) else None
         scope.readable.append(local(name, type_))
         scope.assignable.append(local(name, type_))
         return [ir.Var(name, type_, value)]
 
-    def assign(self, scope: _Scope, _: int) -> list[ir.Stmt]:
+    def assign(self, scope: Scope, _: int) -> list[ir.Stmt]:
         if not scope.assignable:
             return self.var(scope, 0)
         target = self.one_of(*scope.assignable)
@@ -201,12 +203,12 @@ class _Maker:
         place = ir.Index(target, (self.element(scope),), element)
         return [ir.Assign(place, self.expression(scope, element))]
 
-    def element(self, scope: _Scope) -> ir.Expr:
+    def element(self, scope: Scope) -> ir.Expr:
         if self.chance(30):
             return literal(self.one_of(0, 1, 2, 3))
         return binary(self.expression(scope, I32, 1), "&", literal(self.one_of(3, 7)))
 
-    def vector(self, scope: _Scope, _: int) -> list[ir.Stmt]:
+    def vector(self, scope: Scope, _: int) -> list[ir.Stmt]:
         scalar, name = self.one_of(I32, F32), self.name("w")
         type_ = Vector(3, scalar)
         parts = tuple(self.expression(scope, scalar, 2) for _ in range(3))
@@ -224,7 +226,7 @@ class _Maker:
         scope.assignable.append(variable)
         return [ir.Var(name, type_, value)]
 
-    def fixed_array(self, scope: _Scope, _: int) -> list[ir.Stmt]:
+    def fixed_array(self, scope: Scope, _: int) -> list[ir.Stmt]:
         scalar, name = self.one_of(I32, F32), self.name("array")
         variable = local(name, FixedArray(scalar, 4))
         index = self.element(scope)
@@ -232,7 +234,7 @@ class _Maker:
         scope.readable.append(ir.Index(variable, (index,), scalar))
         return [ir.Var(name, variable.type), *self.assign(replace(scope, assignable=[variable]), 0)]
 
-    def store(self, scope: _Scope, _: int) -> list[ir.Stmt]:
+    def store(self, scope: Scope, _: int) -> list[ir.Stmt]:
         if scope.in_helper:
             return self.let(scope, 0)
         out, type_ = self.one_of((OUT_INTS, I32), (OUT_FLOATS, F32))
@@ -240,17 +242,17 @@ class _Maker:
         target = at(out, local("j"), local("i"))
         return [ir.Assign(target, binary(target, "+", value) if self.chance(30) else value)]
 
-    def if_(self, scope: _Scope, depth: int) -> list[ir.Stmt]:
+    def if_(self, scope: Scope, depth: int) -> list[ir.Stmt]:
         orelse = self.block(scope, depth, 2) if self.chance(50) else ()
         condition = self.expression(scope, BOOL)
         return [ir.If(condition, self.block(scope, depth, 3), orelse)]
 
-    def switch(self, scope: _Scope, depth: int) -> list[ir.Stmt]:
+    def switch(self, scope: Scope, depth: int) -> list[ir.Stmt]:
         selector = binary(self.expression(scope, I32), "&", literal(3))
         cases = [ir.Case(v, self.block(scope, depth, 2)) for v in ((0, 3), (1,))]
         return [ir.Switch(selector, tuple(cases), self.block(scope, depth, 2))]
 
-    def for_(self, scope: _Scope, depth: int) -> list[ir.Stmt]:
+    def for_(self, scope: Scope, depth: int) -> list[ir.Stmt]:
         name = self.name("k")
         start = literal(self.one_of(0, 1, 5))
         stop: ir.Expr = self.one_of(
@@ -264,7 +266,7 @@ class _Maker:
         body = self.block(inner, depth, 3)
         return [ir.ForRange(name, start, stop, step, body)]
 
-    def while_(self, scope: _Scope, depth: int) -> list[ir.Stmt]:
+    def while_(self, scope: Scope, depth: int) -> list[ir.Stmt]:
         fuel = self.name("fuel")
         count = local(fuel)
         inner = scope.inner(loops=1)
@@ -281,7 +283,7 @@ class _Maker:
             loop = ir.While(condition, body, (burn,), break_if)
         return [ir.Var(fuel, I32, literal(0)), loop]
 
-    def exit_if(self, scope: _Scope, depth: int) -> list[ir.Stmt]:
+    def exit_if(self, scope: Scope, depth: int) -> list[ir.Stmt]:
         value = None if self.result is None else self.expression(scope, F32)
         exits: list[ir.Stmt] = [ir.Return(value)]
         if scope.loops:
@@ -289,10 +291,10 @@ class _Maker:
         before = self.assign(scope.inner(), 0) if self.chance(50) else []
         return [ir.If(self.expression(scope, BOOL, 2), (*before, self.one_of(*exits)))]
 
-    def invoke(self, scope: _Scope, depth: int) -> list[ir.Stmt]:
+    def invoke(self, scope: Scope, depth: int) -> list[ir.Stmt]:
         helper, name = self.name("helper"), self.name("t")
         params = {self.name("p"): self.one_of(I32, F32) for _ in range(2)}
-        inner = _Scope([local(n, t) for n, t in params.items()], in_helper=True)
+        inner = Scope([local(n, t) for n, t in params.items()], in_helper=True)
         outer, self.result = self.result, F32
         body = self.block(inner, depth, 3)
         last = ir.Return(self.expression(inner, F32))
@@ -323,10 +325,10 @@ class Kernel:
 @st.composite
 def kernels(draw: Any, depth: int = 3) -> Kernel:
     """Kernels over (x, y) that store to their own element of two outputs."""
-    maker = _Maker(draw)
+    maker = Maker(draw)
     i, j = local("i"), local("j")
     known: list[ir.Expr] = [i, j, COUNT, SCALE, length(INTS), at(FLOATS, i)]
-    scope = _Scope(known)
+    scope = Scope(known)
     body = maker.block(scope, depth, 6)
     made = module(
         ir.Let("i", id_(0)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from pywgsl import ir
-from pywgsl.analysis.axes import Axes
+from pywgsl.analysis.axes import UNIFORM, Axes
 from pywgsl.builtins import BUILTINS
 from pywgsl.codegen.numpy_places import PlaceReader, tuple_text
 from pywgsl.codegen.numpy_scope import Value, depth_of
@@ -37,7 +37,7 @@ class Collectives(PlaceReader):
             case Scope.WORKGROUP:
                 return self._of_workgroup(node, row)
             case Scope.SUBGROUP:
-                return self._of_subgroup(node, row)
+                return self._of_subgroup(node)
             case Scope.ATOMIC if row.name == "atomic_load":
                 return self.value(node.args[0])
             case Scope.ATOMIC:
@@ -61,19 +61,21 @@ class Collectives(PlaceReader):
         order = self.module.axes.order
         args = [self.array(arg) for arg in node.args]
         axes = _union(args)
-        texts = [self.ids, *(arg.text for arg in args)]
-        if row.shared:
-            axes &= order.groups
-            texts.append(f'over="{order.along(axes)}"')
-        else:
-            axes |= order.local
-        return _result(node, row, texts, axes)
+        axes = axes & order.groups if row.shared else axes | order.local
+        return self._together(node, [self.ids], args, axes)
 
-    def _of_subgroup(self, node: ir.Call, row: Builtin) -> Value:
+    def _of_subgroup(self, node: ir.Call) -> Value:
         args = [self.array(arg) for arg in node.args]
         axes = _union(args) | self.mask.axes | self.module.axes.order.local
-        texts = [self.ids, self.mask.text, *(arg.text for arg in args)]
-        return _result(node, row, texts, axes)
+        return self._together(node, [self.ids, self.mask.text], args, axes)
+
+    def _together(self, node: ir.Call, lanes: list[str], args: list[Value], axes: Axes) -> Value:
+        texts = [*lanes, *(arg.text for arg in args)]
+        texts.append(f'over="{self.module.axes.order.along(axes)}"')
+        depth = depth_of(type_of(node))
+        texts += [f"depth={depth}"] if depth else []
+        text = f"{node.builtin}({', '.join(texts)})"
+        return Value(text, axes=axes, spread=axes != UNIFORM)
 
     # ------------------------------------------------------------------------------ atomics
 
@@ -107,14 +109,8 @@ class Collectives(PlaceReader):
         return (1 << len(order.letters)) - 1
 
 
-def _result(node: ir.Call, row: Builtin, args: list[str], axes: Axes) -> Value:
-    depth = depth_of(type_of(node))
-    extra = [f"depth={depth}"] if depth else []
-    return Value(f"{row.name}({', '.join([*args, *extra])})", axes=axes, spread=bool(axes))
-
-
 def _union(values: list[Value]) -> Axes:
-    axes = 0
+    axes = UNIFORM
     for value in values:
         axes |= value.axes
     return axes

@@ -25,7 +25,6 @@ from pywgsl.codegen.numpy_statements import Statements
 from pywgsl.source import NOWHERE
 from pywgsl.types import Struct
 
-
 _WIDTH = 100
 
 

@@ -48,18 +48,18 @@ def workgroup_broadcast(ids: Ids, value: Any, source: Any, over: str, depth: int
     return _of_groups(ids, picked(lanes, sources, depth)[0], over, depth)
 
 
-def workgroup_inclusive_scan(ids: Ids, value: Any, depth: int = 0) -> Any:
+def workgroup_inclusive_scan(ids: Ids, value: Any, over: str, depth: int = 0) -> Any:
     """The sum over the invocations of the workgroup up to each."""
     lanes = by_lane(ids, value, depth)
-    return by_place(ids, _scanned(_wide(lanes)).astype(lanes.dtype), depth)
+    return by_place(ids, _scanned(_wide(lanes)).astype(lanes.dtype), over, depth)
 
 
-def workgroup_exclusive_scan(ids: Ids, value: Any, depth: int = 0) -> Any:
+def workgroup_exclusive_scan(ids: Ids, value: Any, over: str, depth: int = 0) -> Any:
     """The sum over the invocations of the workgroup before each."""
     lanes = by_lane(ids, value, depth)
     before = np.zeros_like(lanes)
     before[1:] = _scanned(_wide(lanes))[:-1]
-    return by_place(ids, before, depth)
+    return by_place(ids, before, over, depth)
 
 
 # ------------------------------------------------------------------ lanes as the first axis
@@ -83,18 +83,25 @@ def by_lane(ids: Ids, value: Any, depth: int) -> Any:
     return value if len(local) == 1 else value.reshape(-1, *value.shape[len(local) :])
 
 
-def by_place(ids: Ids, lanes: Any, depth: int) -> Any:
+def by_place(ids: Ids, lanes: Any, over: str, depth: int) -> Any:
     """What `by_lane` gave, with the axes of the block's arrays again."""
     rank, local = len(ids.counts), ids.local_axes
     value = lanes.reshape(*(ids.counts[axis] for axis in local), *lanes.shape[1:])
-    return np.moveaxis(value, range(len(local)), [rank + axis for axis in local])
+    value = np.moveaxis(value, range(len(local)), [rank + axis for axis in local])
+    return _trimmed(ids, value, over, depth)
 
 
 def _of_groups(ids: Ids, groups: Any, over: str, depth: int) -> Any:
-    """A value for each workgroup, with the axes of one that differs along `over` only."""
+    """A value for each workgroup, with the axes of the block's arrays again."""
     rank = len(ids.counts)
     value = np.expand_dims(groups, [rank + axis for axis in ids.local_axes])
-    return value.reshape(value.shape[rank - len(ids.over(over)) :])[()]
+    return _trimmed(ids, value, over, depth)
+
+
+def _trimmed(ids: Ids, value: Any, over: str, depth: int) -> Any:
+    """A value that differs along `over`, without the axes before these."""
+    first = value.ndim - depth - len(ids.over(over))
+    return value.reshape(value.shape[first:])[()]
 
 
 def joined(join: Callable[[Any, Any], Any], lanes: Any) -> Any:
