@@ -36,6 +36,7 @@ from pywgsl.ops.gradients import (
     add_weight_decay_,
     clip_grad_norm_,
     clip_grad_value_,
+    drop_nonfinite_,
     fill_,
     scale_,
 )
@@ -59,12 +60,15 @@ from pywgsl.ops.normalization import (
     rms_norm_backward,
 )
 from pywgsl.ops.optimizers import adam_step, adamw_step, rmsprop_step, rprop_step, sgd_step
+from pywgsl.ops.reductions import argmax, max, mean, min, norm, sum  # noqa: A004
+from pywgsl.ops.softmax import log_softmax, log_softmax_backward, softmax_backward
 
 # Each of these is a module that can be called as the function in it that has its name.
 if TYPE_CHECKING:
     from pywgsl.ops.linear import linear
+    from pywgsl.ops.softmax import softmax
 else:
-    from pywgsl.ops import linear
+    from pywgsl.ops import linear, softmax
 
 __all__ = [
     "abs",
@@ -73,6 +77,7 @@ __all__ = [
     "adamw_step",
     "add",
     "add_weight_decay_",
+    "argmax",
     "batch_norm",
     "batch_norm_backward",
     "binary_cross_entropy",
@@ -81,6 +86,7 @@ __all__ = [
     "clip_grad_value_",
     "cross_entropy",
     "cross_entropy_backward",
+    "drop_nonfinite_",
     "elu",
     "elu_backward",
     "fann",
@@ -101,11 +107,17 @@ __all__ = [
     "linear",
     "linear_backward",
     "log",
+    "log_softmax",
+    "log_softmax_backward",
     "matmul",
+    "max",
+    "mean",
+    "min",
     "mse_loss",
     "mse_loss_backward",
     "mul",
     "neg",
+    "norm",
     "reciprocal",
     "relu",
     "relu_backward",
@@ -119,11 +131,14 @@ __all__ = [
     "sigmoid_backward",
     "silu",
     "silu_backward",
+    "softmax",
+    "softmax_backward",
     "softplus",
     "softplus_backward",
     "softsign",
     "softsign_backward",
     "sub",
+    "sum",
     "swiglu",
     "swiglu_backward",
     "tanh",

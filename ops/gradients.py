@@ -7,9 +7,9 @@ not f32 and contiguous, or do not fit each other.
 """
 
 import pywgsl as pw
-from pywgsl import Array, f32, i32
+from pywgsl import Array, Const, f32, i32
 from pywgsl.ops.arrays import A, Arrays, as_list, flat, in_place, result, update
-from pywgsl.ops.reductions import part_count, strided_sum, total
+from pywgsl.ops.reductions import part_count
 
 # ----------------------------------------------------------------------------------- kernels
 
@@ -55,13 +55,27 @@ def scale_gradients(grad: Array[f32], factor: f32) -> None:
 
 
 @pw.kernel
-def scale_by_array(grad: Array[f32], factor: Array[f32]) -> None:
+def scale_by_array(
+    grad: Array[f32], factor: Array[f32], skip_nonfinite: Const[bool] = False
+) -> None:
     """`grad = factor[0] · grad`, [n]; the factor never leaves the device.
 
-    After `broadcast_scale` of RUMUS.
+    If `skip_nonfinite`, a factor of 0 makes 0 of what is not finite too. After `broadcast_scale` of
+    RUMUS.
     """
     i = pw.global_id.x
-    grad[i] = factor[0] * grad[i]
+    if skip_nonfinite and factor[0] == 0.0:
+        grad[i] = 0.0
+    else:
+        grad[i] = factor[0] * grad[i]
+
+
+@pw.kernel
+def drop_nonfinite(grad: Array[f32]) -> None:
+    """`grad = grad` where it is finite, else 0, [n]."""
+    i = pw.global_id.x
+    if not pw.isfinite(grad[i]):
+        grad[i] = 0.0
 
 
 @pw.kernel
@@ -72,27 +86,46 @@ def fill(x: Array[f32], value: f32) -> None:
 
 @pw.kernel
 def partial_squares(grad: Array[f32], partials: Array[f32], first: i32, count: i32) -> None:
-    """`partials[first + p] = Σ grad[p + k count]²` over k, for each p < count. Launch over count.
+    """`partials[first + p] = Σ grad²` over the part p of the elements, for each p < count.
 
-    Shapes: grad [n], partials [at least first + count]. O(n) in all. After `reduce_sum_sq` of
-    RUMUS.
+    Shapes: grad [n], partials [at least first + count]. Part p is that of `sum_forward`. Launch
+    over count workgroups. O(n) in all. After `reduce_sum_sq` of RUMUS, which is one workgroup for
+    all elements.
     """
-    p = pw.global_id.x
-    partials[first + p] = strided_sum(grad, p, count, True)
+    part = pw.workgroup_id.x
+    total = 0.0
+    start = part * pw.workgroup_size.x + pw.local_index
+    for i in range(start, grad.size, count * pw.workgroup_size.x):
+        total += grad[i] * grad[i]
+    total = pw.workgroup_sum(total)
+    if pw.local_index == 0:
+        partials[first + part] = total
 
 
-@pw.kernel(workgroup_size=1)
+@pw.kernel
 def clip_coefficient(
-    norm_squared: Array[f32], norm: Array[f32], coefficient: Array[f32], max_norm: f32
+    partials: Array[f32],
+    norm: Array[f32],
+    coefficient: Array[f32],
+    max_norm: f32,
+    skip_nonfinite: Const[bool] = False,
 ) -> None:
-    """`norm = √norm_squared, coefficient = min(1, max_norm / (norm + 1e-6))`, all [1].
+    """`norm = √Σ partials, coefficient = min(1, max_norm / (norm + 1e-6))`.
 
-    One invocation. After `clip` of RUMUS, which computes this on the host after reading every norm
-    back.
+    Shapes: partials [P], norm and coefficient [1]. If `skip_nonfinite`, the coefficient of a norm
+    that is not finite is 0. One workgroup. After `clip` of RUMUS, which computes this on the host
+    after reading every norm back.
     """
-    length = pw.sqrt(norm_squared[0])
-    norm[0] = length
-    coefficient[0] = min(max_norm / (length + 1e-6), 1.0)
+    total = 0.0
+    for p in range(pw.local_index, partials.size, pw.workgroup_size.x):
+        total += partials[p]
+    length = pw.sqrt(pw.workgroup_sum(total))
+    if pw.local_index == 0:
+        norm[0] = length
+        if skip_nonfinite and not pw.isfinite(length):
+            coefficient[0] = 0.0
+        else:
+            coefficient[0] = min(max_norm / (length + 1e-6), 1.0)
 
 
 # --------------------------------------------------------------------------------- functions
@@ -109,7 +142,13 @@ def clip_grad_value_(grads: Arrays[A], clip_value: float) -> None:
     update("clip_grad_value_", gradient_clipping, clip_value, grads=grads)
 
 
-def clip_grad_norm_(grads: Arrays[A], max_norm: float, *, out: A | None = None) -> A:
+def clip_grad_norm_(
+    grads: Arrays[A],
+    max_norm: float,
+    *,
+    skip_nonfinite: bool = False,
+    out: A | None = None,
+) -> A:
     """Scale gradients so that their common norm is at most max_norm. O(n).
 
     As `torch.nn.utils.clip_grad_norm_` with the Euclidean norm of all elements together. Nothing is
@@ -118,6 +157,7 @@ def clip_grad_norm_(grads: Arrays[A], max_norm: float, *, out: A | None = None) 
     Args:
         grads: the gradients, at least one array.
         max_norm: the norm that they may have.
+        skip_nonfinite: make all gradients 0 if the norm is not finite.
         out: where to write the norm.
 
     Returns:
@@ -133,14 +173,18 @@ def clip_grad_norm_(grads: Arrays[A], max_norm: float, *, out: A | None = None) 
     partials = result(name, arrays[0], (sum(counts),))
     first = 0
     for grad, count in zip(arrays, counts, strict=True):
-        partial_squares[count](flat(grad), partials, first, count)
+        partial_squares[pw.groups(count)](flat(grad), partials, first, count)
         first += count
-    squared = total(name, partials)
     coefficient = result(name, arrays[0], (1,))
-    clip_coefficient[1](flat(squared), flat(norm), coefficient, max_norm)
+    clip_coefficient[pw.groups(1)](partials, flat(norm), coefficient, max_norm, skip_nonfinite)
     for grad in arrays:
-        scale_by_array[grad.size](flat(grad), coefficient)
+        scale_by_array[grad.size](flat(grad), coefficient, skip_nonfinite)
     return norm
+
+
+def drop_nonfinite_(grads: Arrays[A]) -> None:
+    """Make 0 of the elements of gradients that are nan or infinite. O(n)."""
+    update("drop_nonfinite_", drop_nonfinite, grads=grads)
 
 
 def add_weight_decay_(grads: Arrays[A], params: Arrays[A], weight_decay: float) -> None:
