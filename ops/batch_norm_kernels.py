@@ -68,12 +68,13 @@ def batch_norm_statistics(
     unlike PyTorch.
     """
     c = pw.workgroup_id.x
+    first = moments[1, 0, c]
     sums = pw.vec2f(0.0)
     for part in range(pw.local_index, moments.shape[1], pw.workgroup_size.x):
         count = moments[0, part, c]
-        sums += pw.vec2f(count, count * moments[1, part, c])
+        sums += pw.vec2f(count, count * (moments[1, part, c] - first))
     total = pw.workgroup_sum(sums)
-    mu = total.y / total.x
+    mu = first + total.y / total.x
     squares = 0.0
     for part in range(pw.local_index, moments.shape[1], pw.workgroup_size.x):
         difference = moments[1, part, c] - mu
