@@ -182,6 +182,25 @@ _FOUND: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"a": [3, -1, 1, 99, 99], "v": [[0, 0, 0], [0, 0, 0]]},
         {"a": [7, -1, 1, 0, 42], "v": [[5, 7, 7], [1, 2, 3]]},
     ),
+    "a conversion says nothing about the variable that it is of": (
+        """
+        @pw.kernel{options}
+        def kernel(a: Array[i32], x: Array[f32], y: Array[u32]):
+            m = 3
+            m = m - 5
+            y[0] = u32(m) >> 31
+            x[0] = m
+            n = 1
+            if a[0] == 0:
+                n = -n
+            y[1] = u32(n) >> 30
+            x[1] = n // 2
+            k = 7
+            x[2] = f32(k) / 2 + k // 2
+        """,
+        {"a": [0], "x": [0.0, 0.0, 0.0], "y": [0, 0]},
+        {"a": [0], "x": [-2.0, -1.0, 6.5], "y": [1, 3]},
+    ),
     "an id meets a vector": (
         """
         @pw.kernel{options}
@@ -214,11 +233,11 @@ def test_what_was_wrong_once(accepted: Callable[[str], None], name: str, options
     kernel = pw.kernel_from_source(text.format(options=options), "kernel")
     accepted(kernel.wgsl())
     for device in ("numpy", "gpu"):
-        found = {key: _array(value) for key, value in arrays.items()}
+        found = {key: _array(key, value) for key, value in arrays.items()}
         kernel.on(device)[1](**found)
         assert {key: value.tolist() for key, value in found.items()} == results, device
 
 
-def _array(values: list[Any]) -> np.ndarray[Any, Any]:
-    array = np.array(values)
-    return array.astype(np.float32 if array.dtype.kind == "f" else np.int32)
+def _array(name: str, values: list[Any]) -> np.ndarray[Any, Any]:
+    dtypes: dict[str, Any] = {"x": np.float32, "y": np.uint32}
+    return np.array(values, dtypes.get(name, np.int32))

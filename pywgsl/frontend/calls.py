@@ -199,6 +199,9 @@ def _convert_scalar(ctx: Context, target: Scalar, args: Sequence[Value], span: S
         return ir.Literal(fold.convert(operand, target).value, target, span=span)
     if source is target:
         return operand
+    if is_open(operand):
+        # The conversion is asked for, so it says nothing about what the variable is.
+        return ir.Convert(operand, target, span=span)
     if join(source, target) is target:
         return coerce(ctx, operand, target)
     return ir.Convert(concrete(ctx, operand), target, span=span)
