@@ -60,6 +60,7 @@ from pywgsl.ops.normalization import (
     rms_norm_backward,
 )
 from pywgsl.ops.optimizers import adam_step, adamw_step, rmsprop_step, rprop_step, sgd_step
+from pywgsl.ops.random import dropout, dropout_backward, normal_, uniform_
 from pywgsl.ops.reductions import argmax, max, mean, min, norm, sum  # noqa: A004
 from pywgsl.ops.softmax import log_softmax, log_softmax_backward, softmax_backward
 
@@ -87,6 +88,8 @@ __all__ = [
     "cross_entropy",
     "cross_entropy_backward",
     "drop_nonfinite_",
+    "dropout",
+    "dropout_backward",
     "elu",
     "elu_backward",
     "fann",
@@ -118,6 +121,7 @@ __all__ = [
     "mul",
     "neg",
     "norm",
+    "normal_",
     "reciprocal",
     "relu",
     "relu_backward",
@@ -143,4 +147,5 @@ __all__ = [
     "swiglu_backward",
     "tanh",
     "tanh_backward",
+    "uniform_",
 ]

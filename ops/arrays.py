@@ -34,6 +34,7 @@ else:
 FLOAT = np.dtype(np.float32)
 HALF = np.dtype(np.float16)
 INTEGER = np.dtype(np.int32)
+BOOLEAN = np.dtype(np.bool_)
 
 
 # --------------------------------------------------------------------------------- arguments
@@ -93,6 +94,17 @@ def indices(function: str, name: str, array: A) -> A:
     """
     array = _contiguous(array)
     _check(function, name, array, INTEGER)
+    return array
+
+
+def booleans(function: str, name: str, array: A) -> A:
+    """Return a mask, contiguous.
+
+    Raises:
+        LaunchError: it is no array of bool.
+    """
+    array = _contiguous(array)
+    _check(function, name, array, BOOLEAN)
     return array
 
 

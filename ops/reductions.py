@@ -1,4 +1,4 @@
-"""Sums, means, extremes and norms over any axes, in an order that does not depend on the device.
+"""Sums, means, extremes and norms over any axes, equal on every run.
 
 Kernels see arrays as [N, C, S] and go along C for each of the N·S lines, as those of `softmax` do.
 Few long lines are cut into parts, each of which is a workgroup's; another launch joins the parts.
