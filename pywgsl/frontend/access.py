@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import enum
 import operator
 from collections.abc import Callable, Sequence
@@ -15,7 +14,7 @@ import numpy as np
 
 from pywgsl import ir, lang, syntax
 from pywgsl.builtins import Builtin
-from pywgsl.frontend import fold
+from pywgsl.frontend import fold, suggestions
 from pywgsl.frontend.context import (
     Context,
     Host,
@@ -105,12 +104,11 @@ def host_attribute(ctx: Context, base: Host, node: syntax.Attribute) -> Value:
         found = getattr(host, node.name)
     except Exception:  # Whatever a property raises.
         name = getattr(host, "__name__", node.base.span.text)
-        close = difflib.get_close_matches(node.name, dir(host), 1)
         ctx.error(
             "E0204",
             f"`{name}` has no attribute `{node.name}`",
             node.name_span,
-            help=f"did you mean `{close[0]}`?" if close else None,
+            help=suggestions.for_attribute(ctx, host, node.name),
         )
     read = partial(getattr, host, node.name)
     return host_value(ctx, found, node.span, Origin(host, node.name, read))
@@ -159,8 +157,7 @@ def component(ctx: Context, base: ir.Expr, node: syntax.Attribute) -> ir.Expr:
         member = type_.field_type(node.name)
         if member is not None:
             return ir.Member(base, node.name, member, span=node.span)
-        close = difflib.get_close_matches(node.name, [f.name for f in type_.fields], 1)
-        fix = f"did you mean `{close[0]}`?" if close else None
+        fix = suggestions.closest(node.name, (f.name for f in type_.fields))
         ctx.error("E0204", f"`{type_}` has no member `{node.name}`", node.name_span, help=fix)
     if isinstance(type_, Vector):
         letters = _swizzle(node.name)

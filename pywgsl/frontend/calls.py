@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins as python
-import difflib
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -24,6 +23,7 @@ from pywgsl.frontend.convert import (
 )
 from pywgsl.frontend.definition import Helper
 from pywgsl.frontend.shared import atomic_place
+from pywgsl.frontend.suggestions import closest, module_name
 from pywgsl.source import Span
 from pywgsl.types import (
     ABSTRACT_FLOAT,
@@ -153,8 +153,7 @@ def _unknown(ctx: Context, callee: Host) -> NoReturn:
     elif name in BUILTINS:
         fix = f"call the one of the language: `pw.{name}(…)`"
     elif isinstance(function, np.ufunc) or not callable(function):
-        close = difflib.get_close_matches(str(name), BUILTINS, 1)
-        fix = f"did you mean `pw.{close[0]}`?" if close else None
+        fix = closest(str(name), BUILTINS, f"{module_name(ctx)}.")
     what = "is not a function of the language" if callable(function) else "is not a function"
     ctx.error("E0313", f"`{text}` {what}", callee.span, help=fix)
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn
 
 from pywgsl import ir, lang, syntax
-from pywgsl.builtins import BUILTINS
-from pywgsl.frontend import calls, fold, operators
+from pywgsl.frontend import calls, fold, operators, suggestions
 from pywgsl.frontend.access import (
     Origin,
     array_attribute,
@@ -52,9 +50,6 @@ from pywgsl.types import (
     Vector,
     scalar_of,
 )
-
-#: Python's own functions that a kernel can use.
-_PYTHON_NAMES = ("bool", "float", "int", "len", "print", "range", "reversed")
 
 #: A sum of more terms is continued in a temporary: compilers limit how deep expressions nest.
 _LONGEST_CHAIN = 32
@@ -150,21 +145,14 @@ def _name(ctx: Context, node: syntax.Name) -> Value:
     try:
         found = ctx.lookup(node)
     except KeyError:
-        ctx.error("E0201", f"`{node.id}` is not defined", node.span, help=_suggestion(ctx, node.id))
+        ctx.error(
+            "E0201",
+            f"`{node.id}` is not defined",
+            node.span,
+            help=suggestions.for_name(ctx, node.id),
+        )
     origin = Origin(ctx.captured.function, node.id, partial(ctx.captured.lookup, node.id))
     return host_value(ctx, found, node.span, origin)
-
-
-def _suggestion(ctx: Context, name: str) -> str | None:
-    """Return what to write instead of a name that no one has defined."""
-    if name in BUILTINS:
-        return f"write `pw.{name}`, or import it: `from pywgsl import {name}`"
-    around = getattr(ctx.captured.function, "__globals__", {})
-    names = [*ctx.scope.locals, *_PYTHON_NAMES, *(n for n in around if not n.startswith("_"))]
-    close = difflib.get_close_matches(name, sorted(names), 1, 0.7)
-    if not close:
-        close = [f"pw.{n}" for n in difflib.get_close_matches(name, BUILTINS, 1, 0.7)]
-    return f"did you mean `{close[0]}`?" if close else None
 
 
 def read_web(ctx: Context, node: syntax.Name, web: int) -> Value:
