@@ -123,14 +123,15 @@ fn $cube(x: T) -> T {
 fn $mix(a: T, b: T, t: T) -> T {
     return a * (T(1) - t) + b * t;
 }""",
-    # Python's rules: a nan stays where the comparison with it fails.
+    # Python's rules: a nan stays where the comparison with it fails. Without the test that says so
+    # again, drivers take the select for their own minimum, which drops a nan.
     "min": """
 fn $min(a: T, b: T) -> T {
-    return select(a, b, b < a);
+    return select(a, b, b < a && !$isnan(a));
 }""",
     "max": """
 fn $max(a: T, b: T) -> T {
-    return select(a, b, b > a);
+    return select(a, b, b > a && !$isnan(a));
 }""",
     # Of many values: a nan stays, on whichever side it is.
     "smaller": """

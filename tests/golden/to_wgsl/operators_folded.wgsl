@@ -84,7 +84,7 @@ fn pow_f32(x: f32, y: f32) -> f32 {
 }
 
 fn max_f32(a: f32, b: f32) -> f32 {
-    return select(a, b, b > a);
+    return select(a, b, b > a && !isnan_f32(a));
 }
 
 fn u32_to_f32(x: u32) -> f32 {
