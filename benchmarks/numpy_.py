@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import pywgsl as pw
+from benchmarks import numpy_workgroups
 from benchmarks.timing import side_by_side
 from pywgsl import Array, Array2D, f32, i32
 
@@ -144,7 +145,8 @@ def update() -> Case:
 def run(device: str) -> None:
     del device
     print(f"{'algorithm':28} {'pywgsl':>10} {'by hand':>10} {'ratio':>7}   bar: 2x")
-    for make in (element_wise, weights, stencil, divergent, update):
+    cases = (element_wise, weights, stencil, divergent, update, *numpy_workgroups.CASES)
+    for make in cases:
         name, ours, by_hand = make()
         a, b = side_by_side(ours, by_hand)
         print(f"{name:28} {1e3 * a:7.2f} ms {1e3 * b:7.2f} ms {a / b:6.2f}x")

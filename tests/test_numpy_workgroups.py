@@ -25,7 +25,7 @@ def test_random_kernels_agree_with_the_scalar_reference(
     expected, found = random_kernels.arguments(plane), random_kernels.arguments(plane)
     scalar_reference.run(module, shape, expected, Random(seed))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numpy_program, "BLOCK", 17 if blocked else 1 << 16)
+        patch.setattr(numpy_program, "BLOCK", 5 if blocked else 1 << 16)
         NumpyProgram(module).run(shape, found)
     for name in ("out_ints", "out_floats"):
         assert random_workgroups.differing(expected[name], found[name]) == 0

@@ -16,7 +16,7 @@ from pywgsl.types import FixedArray, Matrix, RuntimeArray, Scalar, Struct, Type,
 
 #: What programs import, by module.
 SUPPORT = {
-    "pywgsl.runtime.access": ("gather", "load", "scatter", "store"),
+    "pywgsl.runtime.access": ("combine", "gather", "load", "scatter", "store"),
     "pywgsl.runtime.atomics": ("compare_exchange", "exchange", "fetch", "update"),
     "pywgsl.runtime.collectives": (
         *("workgroup_all", "workgroup_any", "workgroup_broadcast", "workgroup_exclusive_scan"),

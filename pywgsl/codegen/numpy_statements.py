@@ -31,6 +31,12 @@ from pywgsl.codegen.numpy_scope import (
 from pywgsl.ir import type_of
 
 _NONE: frozenset[Exit] = frozenset()
+_IN_PLACE = {
+    ir.BinaryOp.ADD: "np.add",
+    ir.BinaryOp.SUB: "np.subtract",
+    ir.BinaryOp.MUL: "np.multiply",
+    ir.BinaryOp.DIV: "np.divide",
+}
 
 
 class Statements(Parts):
@@ -164,6 +170,8 @@ class Statements(Parts):
         return f'own({value.text}, {self.ids}.over("{along}"), {depth})'
 
     def _assign(self, node: ir.Assign, mask: Mask) -> None:
+        if self._combine(node, mask):
+            return
         value = self.array(node.value)
         if isinstance(node.target, ir.Local | ir.Global) and not is_memory(node.target):
             self._assign_variable(self._target(node.target), value, mask)
@@ -190,6 +198,23 @@ class Statements(Parts):
         ]
         args += [] if reached else [mask.text]
         self.out.line(f"put({', '.join(args)})")
+
+    def _combine(self, node: ir.Assign, mask: Mask) -> bool:
+        """Write `memory[i] += value` in place, if the lanes store to elements side by side."""
+        new = node.value
+        if not isinstance(new, ir.Binary) or new.op not in _IN_PLACE or new.left != node.target:
+            return False
+        if new.right.type != node.target.type or not is_memory(ir.root(node.target)):
+            return False
+        place = self.resolve(node.target)
+        value = self.array(new.right)
+        beside = (value.axes | mask.axes) & ~place.index_axes
+        if not place.is_even or place.index_axes == UNIFORM or beside != UNIFORM:
+            return False
+        args = [_IN_PLACE[new.op], place.base.text, tuple_text(place.index_texts), value.text]
+        args += [] if mask.text == "True" else [mask.text]
+        self.out.line(f"combine({', '.join(args)})")
+        return True
 
     def _target(self, node: ir.Local | ir.Global) -> Variable:
         if isinstance(node, ir.Global):

@@ -6,6 +6,7 @@ range, a load gives zero and a store is dropped.
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,9 +30,9 @@ def expanded(mask: Mask, depth: int) -> Mask:
 def load(array: Any, *indices: Index) -> Any:
     """The element at indices that are even (`Affine`) or the same in all lanes."""
     view = _view(array, indices)
-    if view is not None:
-        return view
     counts = _counts(indices)
+    if view is not None:
+        return view.copy() if _is_scattered(view, counts) else view
     if counts is None:
         return _zeros(array, (), indices)[()]
     box = _box(array, indices, counts)
@@ -69,6 +70,27 @@ def store(array: Any, indices: tuple[Index, ...], value: Any, mask: Mask = True)
         np.copyto(view, value, where=expanded(mask, depth))
 
 
+def combine(
+    function: np.ufunc, array: Any, indices: tuple[Index, ...], value: Any, mask: Mask = True
+) -> None:
+    """Store `function(element, value)` as `store` does, in place where it can be."""
+    view = _view(array, indices)
+    if view is None or _counts(indices) is None or np.ndim(value) > view.ndim:
+        store(array, indices, function(load(array, *indices), value), mask)
+    elif mask is True:
+        function(view, value, out=view)
+    else:
+        function(view, value, out=view, where=expanded(mask, array.ndim - len(indices)))
+
+
+def _is_scattered(view: Any, counts: Shape | None) -> bool:
+    """Whether a small part of memory, spread over many lanes, is worth bringing together.
+
+    NumPy joins axes only if they are so in all operands, and short ones make it slow.
+    """
+    return counts is not None and len(counts) > 2 and 16 * view.size <= math.prod(counts)
+
+
 def _view(array: Any, indices: tuple[Index, ...]) -> Any:
     """The elements, as a view if some index is even; None if one is out of range."""
     index = indices[0]
@@ -80,15 +102,17 @@ def _view(array: Any, indices: tuple[Index, ...]) -> Any:
     counts: Shape = ()
     for index, length, stride in zip(indices, array.shape, array.strides, strict=False):
         if type(index) is Affine:
-            low, high, start = index.low, index.high, index.start
+            if index.low < 0 or index.high >= length:
+                return None
             counts = index.counts
-            along = [step * stride for step in index.steps]
-            strides = [a + b for a, b in zip(strides, along, strict=True)] if strides else along
+            strides = strides or [0] * len(counts)
+            for axis, step in index.moves:
+                strides[axis] += step * stride
+            offset += index.start * stride
+        elif 0 <= index < length:
+            offset += int(index) * stride
         else:
-            low = high = start = index
-        if low < 0 or high >= length:
             return None
-        offset += int(start) * stride
     if not strides:
         return array[indices]
     skip = 0

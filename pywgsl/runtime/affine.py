@@ -5,7 +5,6 @@ As an index such an integer makes a slice, where an array of indices would have 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,20 +22,30 @@ class Affine:
     As an index it makes a slice. Where another value is needed, `lanes` is the array.
     """
 
-    __slots__ = ("_lanes", "counts", "high", "low", "start", "steps")
+    __slots__ = ("_lanes", "counts", "high", "low", "moves", "start", "steps")
     # NumPy's scalars leave arithmetic with an Affine to it.
     __array_ufunc__ = None
 
-    def __init__(self, start: int, steps: Shape, counts: Shape) -> None:
+    def __init__(
+        self,
+        start: int,
+        steps: Shape,
+        counts: Shape,
+        moves: list[tuple[int, int]] | None = None,
+    ) -> None:
         self.start = self.low = self.high = start
         self.steps = steps
         self.counts = counts
+        if moves is None:
+            moves = [(axis, step) for axis, step in enumerate(steps) if step]
+        #: The axes along which it grows, and by how much.
+        self.moves = moves
         self._lanes: Any = None
-        for step, count in zip(steps, counts, strict=True):
+        for axis, step in self.moves:
             if step > 0:
-                self.high += step * (count - 1)
-            elif step:
-                self.low += step * (count - 1)
+                self.high += step * (counts[axis] - 1)
+            else:
+                self.low += step * (counts[axis] - 1)
 
     @property
     def lanes(self) -> Any:
@@ -44,27 +53,25 @@ class Affine:
         if self._lanes is None:
             rank = len(self.counts)
             total: Any = _int32(self.start)
-            for axis, (step, count) in enumerate(zip(self.steps, self.counts, strict=True)):
-                if step:
-                    along = np.arange(count, dtype=np.int32) * _int32(step)
-                    total = total + along.reshape((-1,) + (1,) * (rank - 1 - axis))
+            for axis, step in self.moves:
+                along = np.arange(self.counts[axis], dtype=np.int32) * _int32(step)
+                total = total + along.reshape((-1,) + (1,) * (rank - 1 - axis))
             self._lanes = np.atleast_1d(total)
         return self._lanes
 
     def at(self, position: Sequence[int]) -> int:
         """The value in one lane."""
-        return self.start + sum(map(int.__mul__, self.steps, position))
+        return self.start + sum([step * position[axis] for axis, step in self.moves])
 
     def part(self, firsts: Shape, counts: Shape) -> Affine:
         """The same integer in a box of the lanes."""
-        moved = sum(step * first for step, first in zip(self.steps, firsts, strict=True))
-        return Affine(self.start + moved, self.steps, counts)
+        return Affine(self.at(firsts), self.steps, counts, self.moves)
 
     def __add__(self, other: Any) -> Affine:
         if isinstance(other, Affine):
             steps = tuple(a + b for a, b in zip(self.steps, other.steps, strict=True))
             return Affine(self.start + other.start, steps, self.counts)
-        return Affine(self.start + int(other), self.steps, self.counts)
+        return Affine(self.start + int(other), self.steps, self.counts, self.moves)
 
     __radd__ = __add__
 
@@ -105,11 +112,11 @@ class Affine:
     def _between(self, low: int | None, high: int | None) -> Lanes:
         """The lanes from `low` to `high`."""
         low, high = INT_MIN if low is None else low, INT_MAX if high is None else high
-        axis = next((k for k, step in enumerate(self.steps) if step), 0)
-        step, count = self.steps[axis], self.counts[axis]
-        if not step:
+        if not self.moves:
             inside = low <= int(_int32(self.start)) <= high
-            return Lanes(axis, [(0, count)] if inside else [])
+            return Lanes(0, [(0, self.counts[0])] if inside else [])
+        ((axis, step),) = self.moves
+        count = self.counts[axis]
         if self.low < INT_MIN or self.high > INT_MAX:
             values = np.ravel(self.lanes)
             return Lanes(axis, _runs((values >= low) & (values <= high)))
@@ -168,10 +175,15 @@ class Box(NamedTuple):
 
 def boxes(counts: Shape, tests: Sequence[Lanes]) -> Iterator[Box]:
     """Yield the boxes of lanes, of `counts` in all, that all tests leave."""
-    runs = [[(0, count)] for count in counts]
-    for axis, found in tests:
-        pairs = [(max(a, c), min(b, d)) for a, b in runs[axis] for c, d in found]
-        runs[axis] = [(first, end) for first, end in pairs if first < end]
-    for sides in itertools.product(*runs):
-        firsts = tuple([first for first, _ in sides])
-        yield Box(firsts, tuple([end - first for first, end in sides]))
+    firsts, ends = [0] * len(counts), list(counts)
+    for position, (axis, runs) in enumerate(tests):
+        if len(runs) != 1:
+            for run in runs:
+                alone = Lanes(axis, [run])
+                yield from boxes(counts, (*tests[:position], alone, *tests[position + 1 :]))
+            return
+        ((first, end),) = runs
+        firsts[axis], ends[axis] = max(firsts[axis], first), min(ends[axis], end)
+        if firsts[axis] >= ends[axis]:
+            return
+    yield Box(tuple(firsts), tuple([e - f for f, e in zip(firsts, ends, strict=True)]))

@@ -25,11 +25,27 @@ def update(
     mask: Mask = True,
 ) -> None:
     """Replace elements by `function(element, value)`."""
+    if mask is True and array.dtype.kind != "f":
+        value, lanes = _reduced(function, positions(indices), value, lanes)
     targets = _targets(array, indices, lanes, mask)
     # `ufunc.at` is many times faster where the operand is an array, not a number.
     operands = np.ascontiguousarray(targets.chosen(value))
     function.at(targets.memory, targets.elements, operands)
     targets.write_back(array)
+
+
+def _reduced(
+    function: np.ufunc, key: tuple[Any, ...], value: Any, lanes: Shape
+) -> tuple[Any, Shape]:
+    """The operands for each element, of lanes that differ only along axes that indices do not."""
+    spread = np.broadcast_shapes((1,) * len(lanes), *map(np.shape, key))
+    shared = tuple(k for k, (n, m) in enumerate(zip(lanes, spread, strict=True)) if n != m)
+    if not shared:
+        return value, lanes
+    join = np.add if function is np.subtract else function
+    value = np.broadcast_to(value, lanes)
+    value = join.reduce(value, axis=shared, keepdims=True, dtype=value.dtype)
+    return value, value.shape
 
 
 def fetch(
@@ -100,19 +116,21 @@ class _Targets(NamedTuple):
     """The lanes that take part, in order, and the elements that they mean.
 
     Attributes:
-        active: which of all lanes they are.
+        lanes: the shape of all lanes.
+        active: which of them take part; True if all do.
         memory: all elements, as one axis.
         elements: the place in `memory` for each lane that takes part.
     """
 
+    lanes: Shape
     active: Any
     memory: Any
     elements: Any
 
     def chosen(self, value: Any) -> Any:
         """A value in the lanes that take part."""
-        spread = np.broadcast_to(value, self.active.shape)
-        return spread.ravel() if self.active.all() else spread[self.active]
+        spread = np.broadcast_to(value, self.lanes)
+        return spread.ravel() if self.active is True else spread[self.active]
 
     def write_back(self, array: Any) -> None:
         """Store what was changed, if `memory` is a copy."""
@@ -123,13 +141,14 @@ class _Targets(NamedTuple):
 def _targets(array: Any, indices: tuple[Index, ...], lanes: Shape, mask: Mask) -> _Targets:
     key = positions(indices)
     valid = in_range(key, array.shape)
-    active = mask if valid is True else valid & mask
-    active = np.broadcast_to(np.asarray(active), lanes)
+    active = mask if valid is True else valid if mask is True else valid & mask
+    if active is not True:
+        active = np.broadcast_to(active, lanes)
     element: Any = np.int64(0)
     for position, length in zip(key, array.shape, strict=True):
         element = element * length + position
-    spread = np.broadcast_to(element, lanes)
-    return _Targets(active, array.reshape(-1), spread[active])
+    targets = _Targets(lanes, active, array.reshape(-1), None)
+    return targets._replace(elements=targets.chosen(element))
 
 
 def _fetched(
@@ -166,6 +185,8 @@ def _fetched(
             found[group] = memory[element]
             memory[element] = step(found[group], *(v[group] for v in operands))
     targets.write_back(array)
+    if targets.active is True:
+        return found.reshape(lanes)
     result = np.zeros(lanes, array.dtype)
     result[targets.active] = found
     return result

@@ -50,11 +50,23 @@ class Ids:
         self._firsts: Shape = (0,) * len(counts)
         #: Where the lanes are among those of which they are a part.
         self._box = box
+        self._known: dict[str, Affine] = {}
 
     def _grown(self, start: int, steps: dict[str, int]) -> Affine:
         along = tuple([steps.get(letter, 0) for letter in self._launch.letters])
         start += sum(map(int.__mul__, along, self._firsts))
         return Affine(start, along, self.counts)
+
+    def _place(self, letter: str) -> Affine:
+        """The place among the lanes of the block along an axis."""
+        known = self._known.get(letter)
+        if known is None:
+            letters = self._launch.letters
+            steps = tuple([int(letter == other) for other in letters])
+            axis = letters.index(letter)
+            known = Affine(self._firsts[axis], steps, self.counts, [(axis, 1)])
+            self._known[letter] = known
+        return known
 
     # --------------------------------------------------------------------------------- ids
 
@@ -79,16 +91,15 @@ class Ids:
 
     def local(self, axis: int) -> Affine:
         """The place in the workgroup along an axis."""
-        return self._grown(0, {"xyz"[axis]: 1})
+        return self._place("xyz"[axis])
 
     def workgroup(self, axis: int) -> Affine:
         """Which workgroup it is along an axis."""
-        before = self._first[axis] // self._launch.workgroup_size[axis]
-        return self._grown(before, {"XYZ"[axis]: 1})
+        return self._place("XYZ"[axis]) + self._first[axis] // self._launch.workgroup_size[axis]
 
     def nth(self, axis: int) -> Affine:
         """Which workgroup of the block it is along an axis."""
-        return self._grown(0, {"XYZ"[axis]: 1})
+        return self._place("XYZ"[axis])
 
     def num_workgroups(self, axis: int) -> Any:
         """How many workgroups there are along an axis."""

@@ -20,6 +20,9 @@ from pywgsl.types import Scalar, scalar_of
 
 #: Invocations a block: temporaries stay in the cache, NumPy's calls cost little beside the work.
 BLOCK = 1 << 17
+#: How many times as many where there is workgroup memory: much of what is done between barriers is
+#: done by few invocations of each workgroup, so that calls cost more beside it.
+_WITH_MEMORY = 4
 
 
 class NumpyProgram:
@@ -59,9 +62,15 @@ class NumpyProgram:
         letters = self._order.letters[::-1]
         launch = Launch(letters, shape, self._module.workgroup_size)
         with np.errstate(all="ignore"):
-            for block in _blocks(launch, self._order.grouped):
+            for block in _blocks(launch, self._order.grouped, self._room):
                 counts = tuple([block.counts[letter] for letter in letters])
                 kernel(Ids(launch, block.first, counts), *values)
+
+    @property
+    def _room(self) -> int:
+        """How many invocations a block has room for."""
+        spaces = {variable.space for variable in self._module.variables}
+        return BLOCK * _WITH_MEMORY if ir.Space.WORKGROUP in spaces else BLOCK
 
     def _prepared(self, parameter: ir.Buffer | ir.Uniform, value: Any) -> Any:
         """Return an argument with the dtype that the program counts on."""
@@ -91,13 +100,13 @@ class _Block(NamedTuple):
     counts: dict[str, int]
 
 
-def _blocks(launch: Launch, grouped: bool) -> Iterator[_Block]:
+def _blocks(launch: Launch, grouped: bool, room: int) -> Iterator[_Block]:
     """Yield the blocks of a launch, x fastest.
 
     Along axes that the kernel does not tell apart a block has one invocation, or workgroup: what
     it does is done as often as the launch says.
     """
-    spans = _spans_of_groups(launch) if grouped else _spans(launch)
+    spans = _spans_of_groups(launch, room) if grouped else _spans(launch, room)
     for z, y, x in itertools.product(*reversed(spans)):
         yield _Block((x[0], y[0], z[0]), x[1] | y[1] | z[1])
 
@@ -106,10 +115,9 @@ def _blocks(launch: Launch, grouped: bool) -> Iterator[_Block]:
 _Span = tuple[int, dict[str, int]]
 
 
-def _spans(launch: Launch) -> list[list[_Span]]:
+def _spans(launch: Launch, room: int) -> list[list[_Span]]:
     """Parts of each axis of the launch: their lanes are as many as a block has room for."""
     spans: list[list[_Span]] = []
-    room = BLOCK
     for letter, length in zip("xyz", launch.shape, strict=True):
         count = min(length, room) if letter in launch.letters else 1
         room = max(room // max(count, 1), 1)
@@ -118,10 +126,10 @@ def _spans(launch: Launch) -> list[list[_Span]]:
     return spans
 
 
-def _spans_of_groups(launch: Launch) -> list[list[_Span]]:
+def _spans_of_groups(launch: Launch, room: int) -> list[list[_Span]]:
     """The same in whole workgroups; what is left of a workgroup at the end is a part of its own."""
     spans: list[list[_Span]] = []
-    room = max(BLOCK // math.prod(launch.workgroup_size), 1)
+    room = max(room // math.prod(launch.workgroup_size), 1)
     for letter, length, size in zip("xyz", launch.shape, launch.workgroup_size, strict=True):
         group = letter.upper()
         whole, left = divmod(length, size)
