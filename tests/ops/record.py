@@ -28,7 +28,7 @@ def main() -> None:
     """Write every file."""
     rng = np.random.default_rng(2013)
     recorders = (activations, linear, losses, cross_entropies, optimizers, gradients)
-    for recorder in (*recorders, normalization):
+    for recorder in (*recorders, normalization, softmax, reductions):
         values = recorder(rng)
         np.savez_compressed(
             DATA / f"{recorder.__name__}.npz", **{k: as_array(v) for k, v in values.items()}
@@ -269,6 +269,75 @@ def normalization(rng: np.random.Generator) -> Tensors:
         named = {"x": x, "grad": grad, "weight": weight, "mean": mean, "invstd": invstd}
         values |= {f"{rows}_{k}": v for k, v in (named | {"slope": slope}).items()}
     return values
+
+
+# ------------------------------------------------------------------------ softmax, reductions
+
+#: Shapes, and the axis of the sum.
+LINES = [
+    *(((rows, columns), 1) for rows, columns in ((3, 1), (2, 63), (1, 64), (3, 65), (2, 255))),
+    *(((rows, columns), -1) for rows, columns in ((3, 256), (1, 257), (2, 1000), (1, 4100))),
+    *(((5,), 0), ((4, 3), 0), ((2, 5, 7), 1), ((2, 3, 2, 2), -3), ((0, 3), 1), ((3, 0), 1)),
+    *(((3, 1, 2), 1), ((), -1)),
+]
+
+SPECIAL = [
+    [1.0, -np.inf, 2.0, -np.inf],
+    [-np.inf, -np.inf, -np.inf, -np.inf],
+    [np.inf, 0.0, 1.0, np.inf],
+    [0.0, 3e38, -3e38, 3e38],
+    [1.0, np.nan, 3.0, np.nan],
+    [-2.0, -2.0, -3.0, -2.0],
+]
+
+
+def softmax(rng: np.random.Generator) -> Tensors:
+    """Softmax, its logarithm and their gradients, and what they make of infinities."""
+    values: Tensors = {}
+    functions = {"softmax": F.softmax, "log_softmax": F.log_softmax}
+    for number, (shape, dim) in enumerate(LINES):
+        x, grad = normal(rng, *shape, scale=3.0), normal(rng, *shape)
+        values |= {f"{number}_x": x, f"{number}_grad": grad}
+        for name, function in functions.items():
+            y, (slope,) = gradients_of(lambda x, f=function, d=dim: f(x, d), grad, x)
+            values |= {f"{number}_{name}": y, f"{number}_{name}_slope": slope}
+    special = torch.tensor(np.float32(SPECIAL)).double()
+    values |= {"special": special}
+    return values | {f"special_{name}": f(special, 1) for name, f in functions.items()}
+
+
+#: Shapes, and the axes to go along.
+REDUCED: list[tuple[tuple[int, ...], int | tuple[int, ...] | None]] = [
+    *(((), None), ((), 0), ((1,), 0), ((3, 1), 1), ((2, 63), 1), ((64, 3), 0), ((3, 65), -1)),
+    *(((2, 255), None), ((256, 2), 0), ((1, 257), 1), ((5, 1000), None), ((2, 9000), 1)),
+    *(((9000, 2), 0), ((20000,), 0), ((3, 4, 5), 1), ((3, 4, 5), (0, 2)), ((3, 4, 5), (1, 2))),
+    *(((2, 3, 4, 5), (1, -1)), ((2, 3, 4, 5), (-2, 0)), ((2, 5000, 2), (0, 2)), ((0, 3), 1)),
+]
+
+REDUCERS: dict[str, Callable[..., torch.Tensor]] = {
+    "sum": torch.sum,
+    "mean": torch.mean,
+    "max": torch.amax,
+    "min": torch.amin,
+    "norm": lambda x, dim, keepdim: torch.linalg.vector_norm(x, 2, dim, keepdim),
+}
+
+
+def reductions(rng: np.random.Generator) -> Tensors:
+    """Reductions over axes of all kinds; the numbers of `argmax` come several times."""
+    values: Tensors = {}
+    for number, (shape, dim) in enumerate(REDUCED):
+        x = normal(rng, *shape)
+        values[f"{number}_x"] = x
+        axes = tuple(range(len(shape))) if dim is None else dim
+        for name, function in REDUCERS.items():
+            values[f"{number}_{name}"] = function(x, axes, keepdim=False)
+        if not isinstance(dim, tuple):
+            # NumPy promises the first of equals; PyTorch, which does not, gives the same dtype.
+            values[f"{number}_argmax"] = np.int32(np.argmax(torch.round(x).numpy(), dim))
+    special = torch.tensor(np.float32([row for row in SPECIAL if 3e38 not in row])).double()
+    values |= {"special": special, "special_argmax": torch.argmax(special, 1).int()}
+    return values | {f"special_{n}": f(special, 1, keepdim=True) for n, f in REDUCERS.items()}
 
 
 if __name__ == "__main__":
