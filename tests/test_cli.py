@@ -158,6 +158,10 @@ def test_a_wrong_command_ends_with_2(
         (["x=nothing.npy", "y=zeros:4"], "`x` takes a file or one of zeros:N"),
         (["x=zeros:4", "y=zeros:4", "factor=two"], "`factor` takes a number, but got `two`"),
         (["x"], "expected NAME=VALUE, but got `x`"),
+        (["x=zeros:4", "y=zeros:4", "x=ones:4"], "`x` is given twice: `zeros:4` and `ones:4`"),
+        (["x=random:-8", "y=zeros:4"], "`x=random:…` takes integers from 0, such as `64` or `8x8`"),
+        (["x=zeros:", "y=zeros:4"], "`x=zeros:…` takes integers from 0"),
+        (["x=zeros:1000000000000000", "y=zeros:4"], "does not fit in memory: "),
     ],
 )
 def test_wrong_arguments_of_a_run_end_with_2(
@@ -166,6 +170,60 @@ def test_wrong_arguments_of_a_run_end_with_2(
     command = ["run", f"{kernels}:scale", "--shape", "4", "--const", "times=1"]
     assert main([*command, *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_file_of_doubles_is_refused(
+    kernels: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(tmp_path / "x.npy", np.zeros(4))
+    arguments = [f"x={tmp_path}/x.npy", "y=zeros:4"]
+    assert main(["run", f"{kernels}:scale", "--shape", "4", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("pywgsl: `x`: an array of float64 cannot live on a device")
+
+
+def test_what_a_launch_refuses_is_said_by_pywgsl(
+    kernels: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--shape", "4", "x=zeros:4x4", "y=zeros:4"]
+    assert main(["run", f"{kernels}:scale", *arguments]) == 1
+    err = capsys.readouterr().err
+    assert err == (
+        "pywgsl: scale: parameter `x` takes a 1-D float32 array, but got one of shape (4, 4)\n"
+    )
+
+
+def test_a_constant_without_a_default_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "constant_kernels.py"
+    path.write_text(KERNELS.replace("f32 = 2.0, times: Const[int] = 1", "f32, times: Const[int]"))
+    name = f"{path}:scale"
+    assert main(["wgsl", name]) == 2
+    assert capsys.readouterr().err == "pywgsl: scale needs --const times=…\n"
+    command = [
+        "run",
+        name,
+        "--shape",
+        "2",
+        "--device",
+        "numpy",
+        "x=ones:2",
+        "y=zeros:2",
+        "factor=2",
+    ]
+    assert main(command) == 2
+    assert capsys.readouterr().err == "pywgsl: scale: `times` is missing: `--const times=1`\n"
+    for given in (["--const", "times=3"], ["times=3"]):
+        assert main([*command, *given]) == 0
+        assert capsys.readouterr().out.endswith("[8. 8.]\n")
+
+
+def test_check_takes_one_kernel(kernels: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", f"{kernels}:count"]) == 0
+    assert capsys.readouterr().out == "some_kernels:count: ok\n"
+    assert main(["check", f"{kernels}:nope"]) == 2
+    assert "`nope` does not exist in " in capsys.readouterr().err
 
 
 def test_a_kernel_that_is_not_there_shows_those_that_are(

@@ -7,10 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pywgsl.commands.load import kernels_of, load_module, read_constants
-from pywgsl.commands.main import UsageError
-from pywgsl.errors import CompileError, DeviceError, PywgslError
-from pywgsl.frontend.definition import MISSING, Kind
+from pywgsl.commands.load import (
+    kernels_of,
+    load_kernel,
+    load_module,
+    missing_constants,
+    read_constants,
+)
+from pywgsl.commands.main import UsageError, report
+from pywgsl.errors import DeviceError, PywgslError
+from pywgsl.frontend.definition import Kind
 from pywgsl.kernel import Kernel
 
 if TYPE_CHECKING:
@@ -25,14 +31,20 @@ def check(targets: Sequence[str], constants: Sequence[str]) -> int:
         if target.endswith(".wgsl"):
             failed |= not _check_text(target, gpu)
             continue
-        module = load_module(target)
-        kernels = kernels_of(module)
-        values = read_constants(kernels.values(), constants)
-        for kernel in kernels.values():
+        kernels = _kernels(target)
+        values = read_constants(kernels, constants)
+        for kernel in kernels:
             failed |= not _check_kernel(kernel, values, gpu)
         if not kernels:
             print(f"{target}: no kernels")
     return int(failed)
+
+
+def _kernels(target: str) -> list[Kernel]:
+    """Return the kernel that a target names, or all those of the module or file that it is."""
+    if ":" in target and not target.endswith(".py"):
+        return [load_kernel(target)]
+    return list(kernels_of(load_module(target)).values())
 
 
 def _gpu() -> GpuDevice | None:
@@ -50,19 +62,18 @@ def _check_kernel(kernel: Kernel, values: dict[str, Any], gpu: GpuDevice | None)
     from pywgsl.codegen.layout import Grid
 
     wanted = [p for p in kernel.parameters if p.kind is Kind.CONST]
-    missing = [p.name for p in wanted if p.name not in values and p.default is MISSING]
+    missing = missing_constants(kernel, values)
     name = f"{kernel.__module__}:{kernel.name}"
     if missing:
-        options = " ".join(f"--const {n}=…" for n in missing)
-        print(f"{name}: not compiled, it needs {options}")
+        print(f"{name}: not compiled, it needs {missing}")
         return True
     own = {p.name: values[p.name] for p in wanted if p.name in values}
     try:
         specialization = kernel.complete(own)
         if gpu is not None:
             specialization.gpu(gpu, Grid.PLAIN)
-    except (CompileError, PywgslError) as error:
-        print(error, file=sys.stderr)
+    except PywgslError as error:
+        report(error)
         return False
     print(f"{name}: ok")
     return True

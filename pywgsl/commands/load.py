@@ -8,14 +8,14 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from pywgsl.commands.main import UsageError
 from pywgsl.errors import PywgslError
-from pywgsl.frontend.definition import Kind, TypeParameter
+from pywgsl.frontend.definition import MISSING, Kind, TypeParameter
 from pywgsl.kernel import Kernel
 from pywgsl.types import Scalar
 
@@ -127,6 +127,13 @@ def read_constants(kernels: Iterable[Kernel], given: Sequence[str]) -> dict[str,
         is_type = isinstance(type_, TypeParameter)
         values[name] = _read_type(type_, text) if is_type else read_number(name, text, type_)
     return values
+
+
+def missing_constants(kernel: Kernel, values: Mapping[str, Any]) -> str:
+    """Return the options that set the compile-time parameters still without a value."""
+    constants = (p for p in kernel.parameters if p.kind is Kind.CONST)
+    missing = (p.name for p in constants if p.name not in values and p.default is MISSING)
+    return " ".join(f"--const {name}=…" for name in missing)
 
 
 def _read_type(parameter: TypeParameter, text: str) -> Scalar:

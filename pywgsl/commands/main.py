@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pywgsl.errors import PywgslError
+from pywgsl.errors import CompileError, PywgslError
 from pywgsl.kernel import Kernel
 
 
@@ -35,11 +35,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return 2
     except PywgslError as error:
-        print(error, file=sys.stderr)
+        report(error)
         return 1
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         sys.stderr.close()
         return 0
+
+
+def report(error: PywgslError) -> None:
+    """Show a diagnostic; one of the compiler says itself where it comes from."""
+    prefix = "" if isinstance(error, CompileError) else "pywgsl: "
+    print(f"{prefix}{error}", file=sys.stderr)
 
 
 def _parse(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> argparse.Namespace:
@@ -86,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
         help="FILE.npy, zeros:1024, ones:64x64, random:1000, arange:10, or a number",
     )
     check = add("check", _check, "compile every kernel of modules or files, and report mistakes")
-    check.add_argument("target", nargs="+", metavar="MODULE|FILE.py|FILE.wgsl")
+    check.add_argument("target", nargs="+", metavar="MODULE[:KERNEL]|FILE.py[:KERNEL]|FILE.wgsl")
     _add_constants(check)
     builtins = add("builtins", _builtins, "list the builtin functions, or explain one")
     builtins.add_argument("name", nargs="?", metavar="NAME")
@@ -132,10 +138,14 @@ def _numpy(options: argparse.Namespace) -> int:
 
 
 def _kernel_of(options: argparse.Namespace) -> tuple[Kernel, dict[str, Any]]:
-    from pywgsl.commands.load import load_kernel, read_constants
+    from pywgsl.commands.load import load_kernel, missing_constants, read_constants
 
     kernel = load_kernel(options.kernel)
-    return kernel, read_constants([kernel], options.const)
+    constants = read_constants([kernel], options.const)
+    missing = missing_constants(kernel, constants)
+    if missing:
+        raise UsageError(f"{kernel.name} needs {missing}")
+    return kernel, constants
 
 
 def _write(text: str, path: str | None) -> int:

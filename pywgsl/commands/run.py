@@ -13,7 +13,8 @@ from pywgsl.commands.load import load_kernel, read_constants, read_number
 from pywgsl.commands.main import UsageError
 from pywgsl.frontend.definition import MISSING, KernelParameter, Kind
 from pywgsl.kernel import Kernel
-from pywgsl.runtime.devices import device
+from pywgsl.runtime.arrays import DeviceArray
+from pywgsl.runtime.devices import Device, device
 from pywgsl.types import BOOL, Matrix, RuntimeArray, Scalar, Vector, scalar_of
 
 _MAKERS: dict[str, Callable[[tuple[int, ...], np.dtype[Any]], np.ndarray[Any, Any]]] = {
@@ -30,17 +31,21 @@ def run(options: argparse.Namespace) -> int:
     kernel = load_kernel(options.kernel)
     first = {t.name: t.choices[0] for t in kernel.type_parameters}
     kernel = kernel.specialize(**first | read_constants([kernel], options.const))
-    where = device(options.device)
     values = _arguments(kernel, options.arguments)
+    constants = {p.name for p in kernel.parameters if p.kind is Kind.CONST} & values.keys()
+    kernel = kernel.specialize(**{name: values.pop(name) for name in constants})
+    where = device(options.device)
     arrays = {
-        name: where.array(value) for name, value in values.items() if isinstance(value, np.ndarray)
+        name: _on_device(where, name, value)
+        for name, value in values.items()
+        if isinstance(value, np.ndarray)
     }
-    saves = dict(_pair(item, "--save NAME=FILE.npy") for item in options.save)
+    saves = _pairs(options.save, "--save NAME=FILE.npy")
     for name in saves:
         if name not in arrays:
             known = ", ".join(f"`{n}`" for n in arrays) or "none"
             raise UsageError(f"there is no array `{name}` to save; there are: {known}")
-    kernel[_shape(options.shape)](**(values | arrays))
+    kernel[_shape("--shape", options.shape)](**(values | arrays))
     bindings = kernel.reflection()["bindings"]
     written = {b["name"] for b in bindings if b.get("access") == "read_write"}
     for name, array in arrays.items():
@@ -53,23 +58,39 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _shape(text: str) -> tuple[int, ...]:
+def _on_device(where: Device, name: str, value: np.ndarray[Any, Any]) -> DeviceArray:
     try:
-        return tuple(int(part) for part in text.replace("x", ",").split(","))
+        return where.array(value)
+    except TypeError as error:
+        raise UsageError(f"`{name}`: {error}") from error
+
+
+def _shape(what: str, text: str) -> tuple[int, ...]:
+    """Return lengths given as `64x64` or `64,64`."""
+    try:
+        lengths = tuple(int(part) for part in text.replace("x", ",").split(","))
     except ValueError:
-        raise UsageError(f"--shape takes up to three integers, but got `{text}`") from None
+        lengths = (-1,)
+    if min(lengths) < 0:
+        raise UsageError(f"{what} takes integers from 0, such as `64` or `8x8`, but got `{text}`")
+    return lengths
 
 
-def _pair(item: str, form: str) -> tuple[str, str]:
-    name, equals, value = item.partition("=")
-    if not equals or not name or not value:
-        raise UsageError(f"expected {form}, but got `{item}`")
-    return name, value
+def _pairs(items: Sequence[str], form: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for item in items:
+        name, equals, value = item.partition("=")
+        if not equals or not name or not value:
+            raise UsageError(f"expected {form}, but got `{item}`")
+        if name in pairs:
+            raise UsageError(f"`{name}` is given twice: `{pairs[name]}` and `{value}`")
+        pairs[name] = value
+    return pairs
 
 
 def _arguments(kernel: Kernel, given: Sequence[str]) -> dict[str, Any]:
     parameters = {p.name: p for p in kernel.parameters}
-    texts = dict(_pair(item, "NAME=VALUE") for item in given)
+    texts = _pairs(given, "NAME=VALUE")
     for name in texts:
         if name not in parameters:
             known = ", ".join(f"`{n}`" for n in parameters)
@@ -84,7 +105,8 @@ def _example(parameter: KernelParameter) -> str:
     if isinstance(parameter.type, RuntimeArray):
         shape = "x".join(["64"] * parameter.type.ndim)
         return f"`{parameter.name}=FILE.npy` or `{parameter.name}=zeros:{shape}`"
-    return f"`{parameter.name}=1`"
+    option = "--const " * (parameter.kind is Kind.CONST)
+    return f"`{option}{parameter.name}=1`"
 
 
 def _value(parameter: KernelParameter, text: str) -> Any:
@@ -107,12 +129,15 @@ def _array(name: str, type_: RuntimeArray, text: str) -> np.ndarray[Any, Any]:
         return _load(name, text)
     scalar = scalar_of(type_.element)
     assert scalar is not None
-    shape = _shape(shape_text)
+    shape = _shape(f"`{name}={maker}:…`", shape_text)
     if isinstance(type_.element, Vector):
         shape = (*shape, type_.element.width)
     if isinstance(type_.element, Matrix):
         shape = (*shape, type_.element.columns, type_.element.rows)
-    return _MAKERS[maker](shape, scalar.dtype)
+    try:
+        return _MAKERS[maker](shape, scalar.dtype)
+    except (MemoryError, ValueError) as error:
+        raise UsageError(f"`{name}={text}` does not fit in memory: {error}") from error
 
 
 def _load(name: str, text: str) -> np.ndarray[Any, Any]:
