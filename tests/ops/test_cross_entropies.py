@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pywgsl as pw
 from pywgsl import ops
+from pywgsl.ops import cross_entropies as kernels
 
 Recorded = Mapping[str, np.ndarray[Any, Any]]
 REDUCTIONS = ["mean", "sum", "none"]
@@ -62,6 +64,52 @@ def test_large_and_masked_logits(put: Any, close: Any) -> None:
     logits = put(np.float32([[1e4, -1e4], [3e38, 0.0], [-np.inf, 1.0]]))
     losses = ops.cross_entropy(logits, put(np.int32([1, 0, 1])), reduction="none")
     close(losses, np.float32([2e4, 0.0, 0.0]))
+
+
+@pytest.mark.parametrize("kind", ["index", "dense"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_many_classes_and_many_positions(dtype: Any, kind: str, put: Any, close: Any) -> None:
+    rng = np.random.default_rng(0)
+    logits = rng.normal(scale=3.0, size=(2, 1030, 3)).astype(dtype)
+    chance = rng.uniform(size=logits.shape).astype(dtype)
+    classes = rng.integers(0, 1030, (2, 3)).astype(np.int32)
+    z = logits.astype(np.float64)
+    log_p = z - np.log(np.exp(z).sum(1, keepdims=True))
+    one_hot = np.arange(1030)[:, None] == classes[:, None]
+    weight = 0.9 * (one_hot if kind == "index" else chance.astype(np.float64)) + 0.1 / 1030
+    options = {"label_smoothing": 0.1, "reduction": "sum"}
+    target = put(classes if kind == "index" else chance)
+    loss = ops.cross_entropy(put(logits), target, **options)
+    slope = ops.cross_entropy_backward(put(np.ones((), dtype)), put(logits), target, **options)
+    assert loss.dtype == slope.dtype == dtype
+    rtol = 2e-3 if dtype == np.float16 else 1e-5
+    close(loss, -np.sum(weight * log_p), rtol=rtol)
+    close(slope, weight.sum(1, keepdims=True) * np.exp(log_p) - weight, rtol=rtol, atol=rtol / 10)
+
+
+def test_the_mean_of_many_positions_counts_those_that_count(put: Any, close: Any) -> None:
+    target = np.zeros(9000, np.int32)
+    target[::3] = -100
+    logits = put(np.zeros((9000, 2), np.float32))
+    close(ops.cross_entropy(logits, put(target)), np.float32(np.log(2.0)))
+    slope = ops.cross_entropy_backward(put(np.float32(1.0)), logits, put(target))
+    close(slope, np.where(target[:, None] < 0, 0.0, np.float32([[-0.5, 0.5]]) / 6000), atol=0.0)
+
+
+@pytest.mark.parametrize("size", [1, 32, 128, 256])
+def test_results_do_not_depend_on_the_size_of_workgroups(
+    size: int, put: Any, close: Any, recorded: Recorded
+) -> None:
+    logits, target = recorded["1_logits"], recorded["1_index"]
+    rows, classes = logits.shape
+    view, loss = logits.reshape(rows, classes, 1), put(np.zeros(rows, np.float32))
+    kernel = kernels.cross_entropy_forward.specialize(workgroup_size=size)
+    kernel[pw.groups(rows)](put(view), put(target), loss, -100, 0.1)
+    close(loss, recorded["1_index_0.1_none"])
+    slope, grad = put(np.zeros_like(view)), put(recorded["1_index_0.1_none_grad"])
+    kernel = kernels.cross_entropy_gradient.specialize(workgroup_size=size)
+    kernel[pw.groups(rows)](grad, put(view), put(target), slope, False, -100, 0.1)
+    close(slope, recorded["1_index_0.1_none_slope"][:, :, None])
 
 
 def test_no_rows(put: Any, close: Any) -> None:

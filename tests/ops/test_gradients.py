@@ -49,6 +49,24 @@ def test_a_norm_that_is_nan_spreads(put: Any, close: Any) -> None:
     close(grad, np.float32([np.nan, np.nan]))
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_gradients_that_are_not_finite_are_skipped(bad: float, put: Any, close: Any) -> None:
+    grads = [put(np.float32([1.0, bad, 2.0])), put(np.float32([[3.0], [4.0]]))]
+    norm = ops.clip_grad_norm_(grads, 1.0, skip_nonfinite=True)
+    close(norm, np.float32(np.abs(bad)))
+    close(grads[0], np.zeros(3))
+    close(grads[1], np.zeros((2, 1)))
+    grads = [put(np.float32([3.0, 4.0]))]
+    ops.clip_grad_norm_(grads, 1.0, skip_nonfinite=True)
+    close(grads[0], np.float32([0.6, 0.8]))
+
+
+def test_elements_that_are_not_finite_are_dropped(put: Any, close: Any) -> None:
+    grad = put(np.float32([1.0, np.nan, -np.inf, 3e38]))
+    ops.drop_nonfinite_(grad)
+    close(grad, np.float32([1.0, 0.0, 0.0, 3e38]))
+
+
 def test_the_rest_of_the_arithmetic(put: Any, close: Any) -> None:
     grad, param = put(np.float32([[1.0, -2.0]])), put(np.float32([[10.0, 20.0]]))
     ops.add_weight_decay_(grad, param, 0.1)
