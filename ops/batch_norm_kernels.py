@@ -14,32 +14,31 @@ from pywgsl.ops.arrays import T, W
 
 @pw.kernel(workgroup_size=(64, 4))
 def batch_norm_moments(x: Array3D[T], moments: Array3D[f32]) -> None:
-    """`moments[:, p, c]`: the number of values of a part of channel c, their mean, Σ (x - mean)².
+    """`moments[:, p, c]`: the number of values in part p of channel c, their mean m, Σ (x - m)².
 
-    Part p are the samples p, p + P, …
-
-    Shapes: x [N, C, S], moments [3, P, C] with P ≤ N. A workgroup computes one part, its
-    invocations along x the values of one sample, those along y several samples. Launch over C·P
-    workgroups. O(N·C·S), everything read twice.
+    Shapes: x [N, C, S], moments [3, P, C]. A workgroup computes one part: its invocations along x
+    go through a plane, those along y each through every so-manieth sample of all workgroups. Launch
+    over (C, P) workgroups. O(N·C·S), everything read twice. A part without samples has mean 0.
     """
-    samples, channels, size = x.shape[0], x.shape[1], x.shape[2]
-    parts = moments.shape[1]
-    c, part = pw.workgroup_id.x % channels, pw.workgroup_id.x // channels
-    first, step = part + parts * pw.local_id.y, parts * pw.workgroup_size.y
-    count = f32((samples - part + parts - 1) // parts * size)
+    c, part = pw.workgroup_id.x, pw.workgroup_id.y
+    step = pw.workgroup_size.y * moments.shape[1]
+    samples = 0.0
     total = 0.0
-    for n in range(first, samples, step):
-        for s in range(pw.local_id.x, size, pw.workgroup_size.x):
+    for n in range(pw.global_id.y, x.shape[0], step):
+        samples += 1.0
+        for s in range(pw.local_id.x, x.shape[2], pw.workgroup_size.x):
             total += f32(x[n, c, s])
-    mean = pw.workgroup_sum(total) / count
+    # The samples are counted by each of the invocations along x.
+    count = pw.workgroup_sum(samples) / f32(pw.workgroup_size.x) * f32(x.shape[2])
+    mean = pw.workgroup_sum(total) / max(count, 1.0)
     sums = pw.vec2f(0.0)
-    for n in range(first, samples, step):
-        for s in range(pw.local_id.x, size, pw.workgroup_size.x):
+    for n in range(pw.global_id.y, x.shape[0], step):
+        for s in range(pw.local_id.x, x.shape[2], pw.workgroup_size.x):
             difference = f32(x[n, c, s]) - mean
             sums += pw.vec2f(difference, difference * difference)
     totals = pw.workgroup_sum(sums)
     if pw.local_index == 0:
-        rest = totals.x / count
+        rest = totals.x / max(count, 1.0)
         moments[0, part, c] = count
         moments[1, part, c] = mean + rest
         moments[2, part, c] = max(totals.y - rest * totals.x, 0.0)

@@ -30,7 +30,7 @@ from pywgsl.ops.batch_norm_kernels import (
     batch_norm_running_statistics,
     batch_norm_statistics,
 )
-from pywgsl.ops.planes import Planes, channel_parameters, gradient_sums, planes_of
+from pywgsl.ops.planes import Planes, channel_parameters, plane_sums, planes_of
 from pywgsl.ops.rows import or_unread, sized, sum_columns
 
 
@@ -144,8 +144,15 @@ def batch_norm_backward(
     grad_x = result(name, x, x.shape, out_x, x.dtype)
     grad_weight = result(name, x, (planes.channels,), out_weight, dtype)
     grad_bias = result(name, x, (planes.channels,), out_bias, dtype)
-    statistics = (mean.reshape(1, planes.channels), invstd.reshape(1, planes.channels))
-    by_weight, by_bias = gradient_sums(name, planes, planes.parts, grad, x, *statistics)
+    by_weight, by_bias = (result(name, x, (planes.parts, planes.channels)) for _ in range(2))
+    sized(plane_sums, *planes.channel_tile)[pw.groups(planes.channels, planes.parts)](
+        planes.of(grad),
+        planes.of(x),
+        mean.reshape(1, planes.channels),
+        invstd.reshape(1, planes.channels),
+        by_weight,
+        by_bias,
+    )
     totals = (_added_up(by_weight, grad_weight), _added_up(by_bias, grad_bias))
     sized(batch_norm_grad_input, *planes.workgroup)[planes.launch](
         planes.of(grad),
@@ -197,8 +204,8 @@ def _write_statistics(
         invstd.fill(math.nan)
         return
     moments = result("batch_norm", x, (3, planes.parts, planes.channels))
-    groups = pw.groups(planes.channels * planes.parts)
-    sized(batch_norm_moments, *planes.tile)[groups](planes.of(x), moments)
+    groups = pw.groups(planes.channels, planes.parts)
+    sized(batch_norm_moments, *planes.channel_tile)[groups](planes.of(x), moments)
     unread = (flat(moments), flat(moments))
     batch_norm_statistics[pw.groups(planes.channels)](
         moments, mean, invstd, *(running or unread), eps, momentum, tracked=running is not None

@@ -10,48 +10,63 @@ those of `layer_norms`.
 import pywgsl as pw
 from pywgsl import Array, Array2D, Array3D, Const, f32, i32
 from pywgsl.ops.arrays import A, T, W, expect_shape, floats, operands, outs, result, same_device
-from pywgsl.ops.planes import Planes, channel_parameters, gradient_sums, planes_of
-from pywgsl.ops.rows import Rows, or_unread, row_moments, sized, sum_columns
+from pywgsl.ops.planes import Planes, channel_parameters, plane_sums, planes_of
+from pywgsl.ops.rows import or_unread, sized, sum_columns
 
 # ----------------------------------------------------------------------------------- kernels
 
 
-@pw.kernel
+@pw.function
+def group_moments(x: Array3D[T], row: i32):  # type: ignore[no-untyped-def]  # three f32
+    """As `row_moments`, of a group [C / G, S] of planes in a whole workgroup of two axes."""
+    channels, size = x.shape[1], x.shape[2]
+    count = f32(channels * size)
+    total = 0.0
+    for c in range(pw.local_id.y, channels, pw.workgroup_size.y):
+        for s in range(pw.local_id.x, size, pw.workgroup_size.x):
+            total += f32(x[row, c, s])
+    mean = pw.workgroup_sum(total) / count
+    sums = pw.vec2f(0.0)
+    for c in range(pw.local_id.y, channels, pw.workgroup_size.y):
+        for s in range(pw.local_id.x, size, pw.workgroup_size.x):
+            difference = f32(x[row, c, s]) - mean
+            sums += pw.vec2f(difference, difference * difference)
+    means = pw.workgroup_sum(sums) / count
+    return mean, means.x, max(means.y - means.x * means.x, 0.0)
+
+
+@pw.kernel(workgroup_size=(64, 4))
 def group_norm_forward(
-    x: Array2D[T],
+    x: Array3D[T],
     weight: Array[W],
     bias: Array[W],
-    output: Array2D[T],
+    output: Array3D[T],
     mean: Array2D[f32],
     rstd: Array2D[f32],
-    size: i32,
     eps: f32,
     scaled: Const[bool] = True,
     shifted: Const[bool] = True,
 ) -> None:
     """`output = x̂ weight + bias`; `mean = μ` and `rstd = r` of each group, for the gradient.
 
-    Shapes: x and output [N·G, D], a group in each row, with `size` = S values of each of its
-    channels; weight and bias [C], read only if `scaled` and `shifted`; mean and rstd [N, G]. A
-    workgroup computes one group; launch over N·G workgroups. O(N·C·S), the groups read three times.
-    After meganeura's `group_norm`.
+    Shapes: x and output [N·G, C / G, S]; weight and bias [C], read only if `scaled` and `shifted`;
+    mean and rstd [N, G]. A workgroup computes one group, its invocations along x the values of a
+    channel, those along y several channels. Launch over N·G workgroups. O(N·C·S), the groups read
+    three times. After meganeura's `group_norm`.
     """
     row = pw.workgroup_id.x
-    groups = mean.shape[1]
-    sample, group = row // groups, row % groups
-    first = group * (x.shape[1] // size)
-    mu, rest, variance = row_moments(x, row)
+    channels, groups = x.shape[1], mean.shape[1]
+    group = row % groups
+    mu, rest, variance = group_moments(x, row)
     r = pw.inverse_sqrt(variance + eps)
-    for i in range(pw.local_index, x.shape[1], pw.workgroup_size.x):
-        y = (f32(x[row, i]) - mu - rest) * r
-        if scaled:
-            y *= f32(weight[first + i // size])
-        if shifted:
-            y += f32(bias[first + i // size])
-        output[row, i] = T(y)
+    for c in range(pw.local_id.y, channels, pw.workgroup_size.y):
+        scale = f32(weight[group * channels + c]) if scaled else 1.0
+        shift = f32(bias[group * channels + c]) if shifted else 0.0
+        for s in range(pw.local_id.x, x.shape[2], pw.workgroup_size.x):
+            output[row, c, s] = T((f32(x[row, c, s]) - mu - rest) * r * scale + shift)
     if pw.local_index == 0:
-        mean[sample, group] = mu + rest
-        rstd[sample, group] = r
+        mean[row // groups, group] = mu + rest
+        rstd[row // groups, group] = r
 
 
 @pw.kernel(workgroup_size=(16, 16))
@@ -147,9 +162,9 @@ def group_norm(
     name = "group_norm"
     planes = planes_of(name, x)
     groups = _groups_of(name, planes, num_groups)
-    if planes.samples * groups.columns == 1:
+    if planes.samples * groups.channels * groups.size == 1:
         raise pw.LaunchError(f"{name}: groups of one value, of shape {x.shape}, have no variance")
-    return _forward(name, x, planes, groups, weight, bias, eps, out)
+    return _forward(name, x, planes, num_groups, weight, bias, eps, out)
 
 
 def group_norm_backward(
@@ -173,6 +188,9 @@ def group_norm_backward(
             zeros.
         num_groups: what it took.
         out: where to write the three gradients.
+
+    Raises:
+        LaunchError: on a GPU, N is more than 65535.
     """
     return _backward("group_norm_backward", grad, x, mean, rstd, weight, num_groups, out)
 
@@ -203,8 +221,7 @@ def instance_norm(
     planes = planes_of(name, x)
     if planes.size == 1:
         raise pw.LaunchError(f"{name}: channels of one value, of shape {x.shape}, have no variance")
-    groups = _groups_of(name, planes, planes.channels)
-    return _forward(name, x, planes, groups, weight, bias, eps, out)
+    return _forward(name, x, planes, planes.channels, weight, bias, eps, out)
 
 
 def instance_norm_backward(
@@ -220,13 +237,16 @@ def instance_norm_backward(
         weight: what it took; without it, the gradients by weight and bias are those by ones and
             zeros.
         out: where to write the three gradients.
+
+    Raises:
+        LaunchError: on a GPU, N is more than 65535.
     """
     name = "instance_norm_backward"
     return _backward(name, grad, x, mean, rstd, weight, planes_of(name, x).channels, out)
 
 
-def _groups_of(function: str, planes: Planes, groups: int) -> Rows:
-    """Return planes as rows, a group of channels each.
+def _groups_of(function: str, planes: Planes, groups: int) -> Planes:
+    """Return planes as samples that are one group of channels each.
 
     Raises:
         LaunchError: the channels do not make so many groups.
@@ -235,15 +255,14 @@ def _groups_of(function: str, planes: Planes, groups: int) -> Rows:
         raise pw.LaunchError(
             f"{function}: {planes.channels} channels do not make {groups} groups of one size"
         )
-    columns = planes.channels // groups * planes.size
-    return Rows(planes.samples * groups, columns, (planes.samples, groups))
+    return Planes(planes.samples * groups, planes.channels // groups, planes.size)
 
 
 def _forward(
     function: str,
     x: A,
     planes: Planes,
-    groups: Rows,
+    num_groups: int,
     weight: A | None,
     bias: A | None,
     eps: float,
@@ -251,18 +270,18 @@ def _forward(
 ) -> tuple[A, A, A]:
     (x,) = floats(function, x=x)
     weight, bias = channel_parameters(function, planes, x, weight=weight, bias=bias)
+    groups = _groups_of(function, planes, num_groups)
     out_y, out_mean, out_rstd = outs(function, out, 3)
     y = result(function, x, x.shape, out_y, x.dtype)
-    mean = result(function, x, groups.statistics, out_mean)
-    rstd = result(function, x, groups.statistics, out_rstd)
-    sized(group_norm_forward, groups.lanes)[pw.groups(groups.count)](
+    mean = result(function, x, (planes.samples, num_groups), out_mean)
+    rstd = result(function, x, (planes.samples, num_groups), out_rstd)
+    sized(group_norm_forward, *groups.sample_tile)[pw.groups(groups.samples)](
         groups.of(x),
         or_unread(weight, bias, x),
         or_unread(bias, weight, x),
         groups.of(y),
         mean,
         rstd,
-        planes.size,
         eps,
         scaled=weight is not None,
         shifted=bias is not None,
@@ -283,24 +302,31 @@ def _backward(
     grad, x = floats(function, grad=grad, x=x)
     mean, rstd = operands(function, mean=mean, rstd=rstd)
     planes = planes_of(function, x)
-    groups = _groups_of(function, planes, num_groups)
+    _groups_of(function, planes, num_groups)
+    statistics = (planes.samples, num_groups)
     (weight,) = channel_parameters(function, planes, x, weight=weight)
     same_device(function, x=x, mean=mean)
     expect_shape(function, "grad", grad, x.shape)
-    expect_shape(function, "mean", mean, groups.statistics)
-    expect_shape(function, "rstd", rstd, groups.statistics)
+    expect_shape(function, "mean", mean, statistics)
+    expect_shape(function, "rstd", rstd, statistics)
     out_x, out_weight, out_bias = outs(function, out, 3)
     dtype = x.dtype if weight is None else weight.dtype
     grad_x = result(function, x, x.shape, out_x, x.dtype)
     grad_weight = result(function, x, (planes.channels,), out_weight, dtype)
     grad_bias = result(function, x, (planes.channels,), out_bias, dtype)
-    sums = gradient_sums(function, planes, planes.samples, grad, x, mean, rstd)
+    sums = (
+        result(function, x, (planes.samples, planes.channels)),
+        result(function, x, (planes.samples, planes.channels)),
+    )
+    sized(plane_sums, planes.channel_tile[0], 1)[pw.groups(planes.channels, planes.samples)](
+        planes.of(grad), planes.of(x), mean, rstd, *sums
+    )
     for by_sample, gradient in zip(sums, (grad_weight, grad_bias), strict=True):
         sum_columns(by_sample, gradient)
     scale, scaled = or_unread(weight, mean), weight is not None
     means = (
-        result(function, x, groups.statistics),
-        result(function, x, groups.statistics),
+        result(function, x, statistics),
+        result(function, x, statistics),
     )
     group_norm_means[num_groups, planes.samples](*sums, scale, *means, planes.size, scaled=scaled)
     sized(group_norm_grad_input, *planes.workgroup)[planes.launch](

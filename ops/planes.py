@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import pywgsl as pw
 from pywgsl import Array2D, Array3D, f32
-from pywgsl.ops.arrays import A, AnyArray, T, expect_shape, floats, result, same_device
-from pywgsl.ops.rows import sized
+from pywgsl.ops.arrays import A, AnyArray, T, expect_shape, floats, same_device
 
 # An invocation of an element-wise kernel computes so many values of a long plane, if they fit.
 _ITEMS = 4
@@ -62,15 +61,24 @@ class Planes:
         return width, _INVOCATIONS // depth // width, depth
 
     @property
-    def tile(self) -> tuple[int, int]:
-        """The workgroup of a kernel that sums planes: as long as one, of more samples if short."""
-        width = min(_INVOCATIONS, _power_of_two(self.size))
-        return width, _INVOCATIONS // width
+    def channel_tile(self) -> tuple[int, int]:
+        """The workgroup of a kernel that sums channels: as long as a plane, of several if short."""
+        return self._tile(self.samples)
+
+    @property
+    def sample_tile(self) -> tuple[int, int]:
+        """The workgroup of a kernel that sums samples, in the same way."""
+        return self._tile(self.channels)
 
     @property
     def parts(self) -> int:
         """In how many sums of some samples each the samples of a channel are added up."""
-        return max(1, min(self.samples, -(-_GROUPS // max(1, self.channels))))
+        most = -(-self.samples // self.channel_tile[1])
+        return max(1, min(most, -(-_GROUPS // max(1, self.channels))))
+
+    def _tile(self, height: int) -> tuple[int, int]:
+        width = min(_INVOCATIONS, _power_of_two(self.size))
+        return width, min(_INVOCATIONS // width, _power_of_two(height))
 
     def of(self, array: A) -> A:
         """Return a contiguous array as planes."""
@@ -125,37 +133,24 @@ def plane_sums(
 ) -> None:
     """`weight_partials[p, c] = Σ dy[n, c, s] x̂[n, c, s]`, `bias_partials[p, c] = Σ dy[n, c, s]`.
 
-    The sums are over all s and the samples n = p, p + P, …; dy = grad_output, x̂ = (x - mean) rstd.
+    The sums are over all s and the samples of part p; dy = grad_output, x̂ = (x - mean) rstd.
 
-    Shapes: grad_output and x [N, C, S], mean and rstd [1 or N, G], partials [P, C] with P ≤ N. A
-    workgroup computes one sum, its invocations along x those of a plane, those along y several
-    planes. Launch over C·P workgroups. O(N·C·S), everything read once. After the reduction in
-    RUMUS's `batch_norm_backward_kernel`, which has a workgroup for each channel only.
+    Shapes: grad_output and x [N, C, S], mean and rstd [1 or N, G], partials [P, C]. A workgroup
+    computes one sum: its invocations along x go through a plane, those along y each through every
+    so-manieth sample of all workgroups. Launch over (C, P) workgroups. O(N·C·S), everything read
+    once. After the reduction in RUMUS's `batch_norm_backward_kernel`, which has a single workgroup
+    for each channel.
     """
-    samples, channels, size = x.shape[0], x.shape[1], x.shape[2]
-    parts = weight_partials.shape[0]
-    c, part = pw.workgroup_id.x % channels, pw.workgroup_id.x // channels
-    group = c // (channels // mean.shape[1])
+    c, part = pw.workgroup_id.x, pw.workgroup_id.y
+    group = c // (x.shape[1] // mean.shape[1])
     sums = pw.vec2f(0.0)
-    for n in range(part + parts * pw.local_id.y, samples, parts * pw.workgroup_size.y):
+    for n in range(pw.global_id.y, x.shape[0], pw.workgroup_size.y * weight_partials.shape[0]):
         m = n if mean.shape[0] > 1 else 0
         mu, r = mean[m, group], rstd[m, group]
-        for s in range(pw.local_id.x, size, pw.workgroup_size.x):
+        for s in range(pw.local_id.x, x.shape[2], pw.workgroup_size.x):
             grad = f32(grad_output[n, c, s])
             sums += pw.vec2f(grad * ((f32(x[n, c, s]) - mu) * r), grad)
     total = pw.workgroup_sum(sums)
     if pw.local_index == 0:
         weight_partials[part, c] = total.x
         bias_partials[part, c] = total.y
-
-
-def gradient_sums(
-    function: str, planes: Planes, parts: int, grad: A, x: A, mean: A, rstd: A
-) -> tuple[A, A]:
-    """Return sums [parts, C] for the gradients by weight and bias, as `plane_sums` writes them."""
-    shape = (parts, planes.channels)
-    by_weight, by_bias = (result(function, x, shape) for _ in range(2))
-    sized(plane_sums, *planes.tile)[pw.groups(parts * planes.channels)](
-        planes.of(grad), planes.of(x), mean, rstd, by_weight, by_bias
-    )
-    return by_weight, by_bias
