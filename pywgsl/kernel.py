@@ -341,10 +341,13 @@ def kernel_from_source(text: str, name: str | None = None) -> Kernel:
 
     Raises:
         SyntaxError: the text is not Python.
-        LaunchError: it holds no kernel, or several and no name, or none of that name.
+        LaunchError: it is no text, or holds no kernel, or several and no name, or none of that
+            name.
     """
     import pywgsl
 
+    if not isinstance(text, str):
+        raise LaunchError(f"a kernel's source is a text, not {text!r}")
     namespace = {n: getattr(pywgsl, n) for n in pywgsl.__all__} | {"pw": pywgsl, "math": math}
     before = dict(namespace)
     filename = execute(textwrap.dedent(text), namespace)

@@ -273,12 +273,16 @@ class Param(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function(Node):
-    """A kernel or helper as written. `span` is its name's."""
+    """A kernel or helper as written. `span` is its name's.
+
+    `result` is where it says what it returns, unless it says `None` or nothing.
+    """
 
     name: str
     params: tuple[Param, ...]
     body: Block
     doc: str = ""
+    result: Span | None = None
 
 
 def children(node: Node) -> Iterator[Node]:

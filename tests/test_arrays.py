@@ -64,6 +64,19 @@ def test_other_dtypes_are_refused_and_the_fix_is_said(device, dtype):
         device.zeros(3, dtype)
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("abc", r"an array holds numbers, but got 'abc' \(str\)"),
+        (None, r"an array holds numbers, but got None \(NoneType\)"),
+        (["a", 1], r"an array holds numbers, but got \['a', 1\] \(list\)"),
+    ],
+)
+def test_what_holds_no_numbers_is_shown(device, value, message):
+    with pytest.raises(TypeError, match=message):
+        device.array(value)
+
+
 def test_a_foreign_byte_order_is_refused(device):
     with pytest.raises(TypeError, match=r"astype\(np\.float32\)"):
         device.array(np.zeros(3, ">f4"))

@@ -31,6 +31,12 @@ def test_importing_the_package_leaves_wgpu_alone():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.parametrize("name", [3, pw.device("numpy"), ["gpu"]])
+def test_a_device_is_named_by_a_text(name):
+    with pytest.raises(TypeError, match='named by a text, such as "gpu" or "numpy", not '):
+        pw.device(name)
+
+
 def test_numpy_is_always_there():
     device = pw.device("numpy")
     assert (device.name, device.kind) == ("numpy", "numpy")

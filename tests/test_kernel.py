@@ -90,6 +90,18 @@ def test_a_workgroup_size_is_one_to_three_positive_integers(size):
         first.specialize(workgroup_size=size).wgsl()
 
 
+@pytest.mark.parametrize("size", [64, (8, 8)])
+def test_a_workgroup_size_is_given_by_name(size):
+    with pytest.raises(pw.CompileError) as caught:
+        pw.kernel(size)
+    assert f"= help: name what it sets: `@pw.kernel(workgroup_size={size})`" in str(caught.value)
+
+
+def test_a_source_is_a_text():
+    with pytest.raises(pw.LaunchError, match="a kernel's source is a text, not 3"):
+        pw.kernel_from_source(3)
+
+
 def test_reflection_says_what_a_host_needs():
     found = scale_rows.reflection()
     assert json.loads(json.dumps(found)) == found

@@ -262,7 +262,10 @@ def test_wrong_arguments_are_refused(device, args, kwargs, message):
         (lambda: np.zeros(4, np.int32), "got a 1-D int32 array"),
         (lambda: np.zeros((2, 2), np.float32), r"but got one of shape \(2, 2\)"),
         (lambda: np.zeros(8, np.float32)[::2], r"strides \(8,\); copy it with `np.asc"),
-        (lambda: [0.0, 0.0], r"but got \[0.0, 0.0\] \(list\); wrap it with `np.asarray`"),
+        (
+            lambda: [0.0, 0.0],
+            r"but got \[0.0, 0.0\] \(list\); make it one: `np.array\(…, np.float32\)`",
+        ),
         (lambda: 1.0, r"but got 1.0 \(float\)"),
         (lambda: None, r"but got None"),
     ],
@@ -271,6 +274,29 @@ def test_arrays_that_do_not_fit_are_refused(make, message):
     x = np.ones(4, np.float32)
     with pytest.raises(pw.LaunchError, match=message):
         scale[4](x, make(), 1.0)
+
+
+@pw.kernel
+def misspelt(x: Array[f32]):
+    x[pw.global_id.x] = no_such_name  # noqa: F821
+
+
+def test_a_list_is_made_an_array_of_the_parameters_dtype():
+    @pw.kernel
+    def double(n: Array2D[u32]):
+        n[0, 0] *= u32(2)
+
+    with pytest.raises(pw.LaunchError, match=r"make it one: `np.array\(…, np.uint32\)`"):
+        double[1]([[1]])
+
+
+@pytest.mark.parametrize(
+    ("launch", "error"), [(misspelt, pw.CompileError), (scale, pw.LaunchError)]
+)
+def test_a_refused_launch_shows_one_frame_of_its_own(launch, error):
+    with pytest.raises(error) as caught:
+        launch[4](*[np.zeros(4, np.float64)] * len(launch.parameters))
+    assert [entry.name for entry in caught.traceback][1:] == ["__call__"]
 
 
 @pytest.mark.gpu

@@ -51,6 +51,9 @@ def _not_a_function(value: Any) -> CompileError:
     elif isinstance(value, type):
         message = f"the class `{value.__name__}` is not a function"
         hint = "decorate a class with `@pw.struct`"
+    elif isinstance(value, int | tuple):
+        message = f"`{value!r:.60}` is not a function"
+        hint = f"name what it sets: `@pw.kernel(workgroup_size={value!r:.60})`"
     else:
         message = f"`{value!r:.60}` is not a function"
         hint = "decorate a function made by `def`"

@@ -114,6 +114,7 @@ def define_kernel(
                 whole=True,
             )
             diagnostics.extend(refused.diagnostics)
+    diagnostics += _result(captured)
     if diagnostics:
         raise CompileError(diagnostics)
     size = DEFAULT_WORKGROUP_SIZE if workgroup_size is None else workgroup_shape(workgroup_size)
@@ -125,6 +126,16 @@ def define_kernel(
         size,
         checked,
     )
+
+
+def _result(captured: Captured) -> list[Diagnostic]:
+    """Return what is wrong with what a kernel says that it returns."""
+    span = captured.tree.result
+    if span is None:
+        return []
+    message = f"a kernel returns nothing, but `{captured.tree.name}` says `-> {span.text}`"
+    fix = "leave it out, or write `-> None`; results go into a buffer: `output: Array[f32]`"
+    return [Diagnostic("E0401", message, Label(span), help=fix)]
 
 
 def workgroup_shape(size: int | tuple[int, ...]) -> tuple[int, int, int]:

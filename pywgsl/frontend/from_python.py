@@ -142,8 +142,13 @@ class _Reader:
             self._params(node.args),
             self._block(node.body),
             ast.get_docstring(node) or "",
+            self._result(node.returns),
             span=self.positions.name(node),
         )
+
+    def _result(self, annotation: ast.expr | None) -> Span | None:
+        nothing = isinstance(annotation, ast.Constant) and annotation.value in (None, "None")
+        return None if annotation is None or nothing else self.positions.span(annotation)
 
     def _params(self, args: ast.arguments) -> tuple[syntax.Param, ...]:
         for stars, extra in (("*", args.vararg), ("**", args.kwarg)):

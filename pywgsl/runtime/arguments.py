@@ -99,7 +99,9 @@ def _check_buffer(kernel: str, buffer: ir.Buffer, value: Any) -> None:
     assert isinstance(buffer.type, RuntimeArray)
     wanted = describe_array(buffer.type)
     if not isinstance(value, np.ndarray | DeviceArray):
-        hint = "; wrap it with `np.asarray`" if isinstance(value, list | tuple) else ""
+        dtype = elements.element(buffer.type.element).dtype
+        is_list = isinstance(value, list | tuple)
+        hint = f"; make it one: `np.array(…, np.{dtype.type.__name__})`" if is_list else ""
         raise LaunchError(f"{where} takes {wanted}, but got {_quoted(value)}{hint}")
     found = elements.element(buffer.type.element)
     dtype, shape = value.dtype, value.shape
@@ -241,5 +243,4 @@ def _quoted(value: Any) -> str:
     """Return words for a value in a message."""
     if isinstance(value, np.ndarray | DeviceArray):
         return elements.describe(value.dtype, value.shape)
-    text = repr(value)
-    return f"{text if len(text) <= 40 else text[:37] + '...'} ({type(value).__name__})"
+    return elements.quoted(value)

@@ -155,7 +155,10 @@ def device(name: str | None = None) -> Device:
 
     Raises:
         DeviceError: there is no such adapter.
+        TypeError: the name is no text.
     """
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f'a device is named by a text, such as "gpu" or "numpy", not {name!r}')
     key = (name or os.environ.get("PYWGSL_DEVICE") or "").strip().lower()
     with _lock:
         found = _by_name.get(key)

@@ -112,11 +112,19 @@ def from_host(value: Any) -> np.ndarray[Any, Any]:
         value, has_dtype = np.from_dlpack(value), True
     has_dtype = has_dtype or not isinstance(value, list | tuple | bool | int | float)
     array = np.asarray(value)
+    if array.dtype.kind in "OSU":
+        raise TypeError(f"an array holds numbers, but got {quoted(value)}")
     if not has_dtype:
         array = _from_python(array)
     if array.dtype not in STORABLE:
         raise TypeError(unsupported_dtype("an array", array.dtype))
     return array
+
+
+def quoted(value: object) -> str:
+    """Return words for a value that is no array, for a message."""
+    text = repr(value)
+    return f"{text if len(text) <= 40 else text[:37] + '...'} ({type(value).__name__})"
 
 
 def _from_python(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pywgsl import ir
-from pywgsl.errors import LaunchError
+from pywgsl.errors import CompileError, LaunchError
 from pywgsl.frontend.definition import KernelParameter, Kind
 from pywgsl.runtime.arguments import Packed, bind, check_buffers, check_constant, numpy_value
 from pywgsl.runtime.arrays import DeviceArray
@@ -58,8 +58,12 @@ class Launcher:
         # Asked at every launch: a global that the kernel captured may have changed.
         if prepared is not None and prepared.captures.current():
             prepared.run(values)
-        else:
+            return
+        try:
             self._launch(values)
+        except (CompileError, LaunchError) as error:
+            # The message says where the mistake is; pywgsl's own frames would only hide it.
+            raise error.with_traceback(None) from error.__cause__
 
     def __repr__(self) -> str:
         shape = repr(self._shape)
