@@ -178,7 +178,7 @@ def test_literals_take_the_type_of_their_context(device: pw.Device) -> None:
 
 
 def test_the_text_has_no_f32_where_all_is_f16() -> None:
-    text = kernel_of("a * 0.5 + max(b, 0) - math.pi").wgsl()
+    text = kernel_of("a * 0.5 + abs(b) * 2 - math.pi").wgsl()
     assert "enable f16;" in text
     assert "f32" not in text.replace("bitcast<f32>", "")
     assert "0.5h" in text
