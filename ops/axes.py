@@ -11,7 +11,14 @@ from dataclasses import dataclass
 
 import pywgsl as pw
 from pywgsl.ops.arrays import A
-from pywgsl.ops.rows import Rows, sized
+from pywgsl.ops.rows import sized
+
+_FEWEST_LANES = 32
+_MOST_LANES = 256
+# On an H200 softmax is fastest with so many elements of a line in each invocation.
+_WANTED_ITEMS = 8
+# A kernel that keeps lines in registers keeps so many elements in each invocation at most.
+_MOST_ITEMS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +42,19 @@ class Lines:
 
     @property
     def lanes(self) -> int:
-        """How many invocations share a line."""
-        return Rows(self.count, self.length, ()).lanes
+        """How many invocations share a line: a power of two, for about eight elements each."""
+        wanted = 1 << (-(-self.length // _WANTED_ITEMS) - 1).bit_length()
+        return min(_MOST_LANES, max(_FEWEST_LANES, wanted))
+
+    @property
+    def items(self) -> int:
+        """How many elements of a line each of them has at most."""
+        return max(1, -(-self.length // self.lanes))
+
+    @property
+    def fits_registers(self) -> bool:
+        """Whether the invocations can keep a line in registers."""
+        return self.items <= _MOST_ITEMS
 
     def of(self, array: A) -> A:
         """Return a contiguous array as [outer, length, inner]."""

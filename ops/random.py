@@ -2,10 +2,10 @@
 
 The generator is Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1,
 2, 3, 2011). It maps a counter of 128 bits and a key of 64 to four words of 32 bits. Here the seed
-is the key, lower half first, and the counter is (b, 0, stream, 0), lowest word first: b numbers
-blocks of four elements of an array, in order, and stream, 0…2³²-1, tells apart arrays that are
-drawn with one seed. Element i of an array takes word i mod 4 of block i // 4, however a kernel is
-launched. So equal seeds and streams give equal numbers, and others unrelated ones.
+is the key, lower half first, and the counter is (b, 0, stream, 0), lowest word first. Of an array
+of n elements, seen as four rows of B = ⌈n / 4⌉, block b gives column b its words; stream, 0…2³²-1,
+tells apart arrays that are drawn with one seed. So element i has word i // B of block i mod B,
+however a kernel is launched: equal seeds and streams give equal numbers, and others unrelated ones.
 """
 
 import math
@@ -59,7 +59,7 @@ def philox(counter: pw.vec4u, key: pw.vec2u) -> pw.vec4u:
 
 @pw.function
 def _block(block: i32, stream: u32, seed: pw.vec2u) -> pw.vec4u:
-    """The words of a block of four elements."""
+    """The words of a block: those of the elements b, b + B, b + 2 B and b + 3 B."""
     return philox(pw.vec4u(u32(block), u32(0), stream, u32(0)), seed)
 
 
@@ -77,11 +77,12 @@ def uniform_fill(
 
     Shapes: x [n]. Launch over ⌈n / 4⌉. O(n).
     """
-    block = pw.global_id.x
+    block, blocks = pw.global_id.x, (x.size + 3) // 4
     words = _block(block, stream, seed)
     for k in pw.static_range(4):
-        if 4 * block + k < x.size:
-            x[4 * block + k] = low + (high - low) * _fraction(words[k])
+        i = block + k * blocks
+        if i < x.size:
+            x[i] = low + (high - low) * _fraction(words[k])
 
 
 @pw.kernel
@@ -93,15 +94,16 @@ def normal_fill(
     By Box and Muller: two fractions u, v give √(-2 log(1 - u)) cos t and … sin t, t = π (2 v - 1).
     So |z| is at most 5.8. Shapes: x [n]. Launch over ⌈n / 4⌉. O(n).
     """
-    block = pw.global_id.x
+    block, blocks = pw.global_id.x, (x.size + 3) // 4
     words = _block(block, stream, seed)
     for k in pw.static_range(4):
-        if 4 * block + k < x.size:
+        i = block + k * blocks
+        if i < x.size:
             pair = k // 2 * 2
             radius = pw.sqrt(-2.0 * pw.log(1.0 - _fraction(words[pair])))
             angle = math.pi * (2.0 * _fraction(words[pair + 1]) - 1.0)
             z = radius * (pw.cos(angle) if k % 2 == 0 else pw.sin(angle))
-            x[4 * block + k] = mean + std * z
+            x[i] = mean + std * z
 
 
 @pw.kernel
@@ -120,10 +122,10 @@ def dropout_forward(
     After `dropout` of RUMUS, whose masks for seeds near each other are permutations of one another,
     and which multiplies by infinity if everything is dropped.
     """
-    block = pw.global_id.x
+    block, blocks = pw.global_id.x, (x.size + 3) // 4
     words = _block(block, stream, seed)
     for k in pw.static_range(4):
-        i = 4 * block + k
+        i = block + k * blocks
         if i < x.size:
             kept = scale > 0.0 and words[k] >= threshold
             mask[i] = kept

@@ -9,7 +9,7 @@ fit.
 """
 
 import pywgsl as pw
-from pywgsl import Array3D, f32, i32
+from pywgsl import Array3D, Const, f32, i32
 from pywgsl.ops.arrays import A, T, floats, result, same_shape
 from pywgsl.ops.axes import axis_of, lines_along
 from pywgsl.ops.modules import make_callable
@@ -86,6 +86,35 @@ def softmax_gradient(grad_output: Array3D[T], output: Array3D[T], grad_input: Ar
 
 
 @pw.kernel
+def short_softmax_gradient(
+    grad_output: Array3D[T],
+    output: Array3D[T],
+    grad_input: Array3D[T],
+    items: Const[int] = 4,
+) -> None:
+    """`softmax_gradient` of lines that are kept in registers, `items` elements an invocation.
+
+    Shapes: [N, C, S], with C at most `items` times the size of a workgroup. Launch over N·S
+    workgroups. O(N·C·S), everything read once.
+    """
+    n, s = pw.workgroup_id.x // output.shape[2], pw.workgroup_id.x % output.shape[2]
+    grad = pw.local_array(f32, items)
+    y = pw.local_array(f32, items)
+    part = 0.0
+    for k in pw.static_range(items):
+        c = pw.local_index + k * pw.workgroup_size.x
+        if c < output.shape[1]:
+            grad[k] = f32(grad_output[n, c, s])
+            y[k] = f32(output[n, c, s])
+            part += grad[k] * y[k]
+    total = pw.workgroup_sum(part)
+    for k in pw.static_range(items):
+        c = pw.local_index + k * pw.workgroup_size.x
+        if c < output.shape[1]:
+            grad_input[n, c, s] = T(y[k] * (grad[k] - total))
+
+
+@pw.kernel
 def log_softmax_gradient(
     grad_output: Array3D[T], output: Array3D[T], grad_input: Array3D[T]
 ) -> None:
@@ -137,7 +166,8 @@ def softmax_backward(grad: A, output: A, dim: int = -1, *, out: A | None = None)
         dim: what `softmax` took.
         out: where to write the gradient.
     """
-    return _backward("softmax_backward", softmax_gradient, grad, output, dim, out)
+    name = "softmax_backward"
+    return _backward(name, softmax_gradient, short_softmax_gradient, grad, output, dim, out)
 
 
 def log_softmax_backward(grad: A, output: A, dim: int = -1, *, out: A | None = None) -> A:
@@ -149,7 +179,7 @@ def log_softmax_backward(grad: A, output: A, dim: int = -1, *, out: A | None = N
         dim: what `log_softmax` took.
         out: where to write the gradient.
     """
-    return _backward("log_softmax_backward", log_softmax_gradient, grad, output, dim, out)
+    return _backward("log_softmax_backward", log_softmax_gradient, None, grad, output, dim, out)
 
 
 def _forward(function: str, kernel: pw.Kernel, x: A, dim: int, out: A | None) -> A:
@@ -162,14 +192,26 @@ def _forward(function: str, kernel: pw.Kernel, x: A, dim: int, out: A | None) ->
     return output
 
 
-def _backward(function: str, kernel: pw.Kernel, grad: A, output: A, dim: int, out: A | None) -> A:
-    """Return what a kernel makes of the lines of a gradient and a result."""
+def _backward(
+    function: str,
+    kernel: pw.Kernel,
+    short: pw.Kernel | None,
+    grad: A,
+    output: A,
+    dim: int,
+    out: A | None,
+) -> A:
+    """Return what a kernel, or one for short lines, makes of a gradient and a result."""
     grad, output = floats(function, grad=grad, output=output)
     same_shape(function, grad=grad, output=output)
     axis = axis_of(function, dim, output.ndim)
     lines = lines_along(output.shape, axis, axis)
     grad_input = result(function, output, output.shape, out, output.dtype)
-    lines.launch(kernel, lines.of(grad), lines.of(output), lines.of(grad_input))
+    arrays = lines.of(grad), lines.of(output), lines.of(grad_input)
+    if short is not None and lines.fits_registers:
+        lines.launch(short, *arrays, lines.items)
+    else:
+        lines.launch(kernel, *arrays)
     return grad_input
 
 

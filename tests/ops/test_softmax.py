@@ -97,6 +97,15 @@ def test_results_do_not_depend_on_the_size_of_workgroups(
         close(slope, backward(grad, forward(x, 1), 1), rtol=1e-4)
 
 
+@pytest.mark.parametrize(("size", "items"), [(1, 63), (32, 2), (64, 1), (256, 3)])
+def test_short_rows_are_kept_in_registers(size: int, items: int, put: Any, close: Any) -> None:
+    grad, y = np.random.default_rng(0).normal(size=(2, 3, 63, 2)).astype(np.float32)
+    slope = put(np.zeros_like(y))
+    kernel = kernels.short_softmax_gradient.specialize(workgroup_size=size)
+    kernel[pw.groups(6)](put(grad), put(y), slope, items)
+    close(slope, y * (grad - np.sum(grad * y, 1, keepdims=True)), rtol=1e-4, atol=1e-5)
+
+
 def test_out_takes_the_results(put: Any, close: Any) -> None:
     x, out = put(np.zeros((2, 2), np.float32)), put(np.ones((2, 2), np.float32))
     assert ops.softmax(x, out=out) is out
