@@ -456,5 +456,5 @@ def test_a_formatted_print_is_taken_apart() -> None:
     with pytest.raises(CompileError) as caught:
         body("print(f'x = {x + 1} of {n}')")
     assert caught.value.diagnostics[0].help == (
-        'give `print` the parts: `print("x = ", x + 1, " of ", n, sep="")`'
+        'give `print` the parts, which it separates by spaces: `print("x =", x + 1, "of", n)`'
     )

@@ -15,6 +15,7 @@ import numpy as np
 from pywgsl import ir, lang, syntax
 from pywgsl.builtins import Builtin
 from pywgsl.frontend import fold, suggestions
+from pywgsl.frontend.annotations import as_parameter
 from pywgsl.frontend.context import (
     Context,
     Host,
@@ -34,6 +35,7 @@ from pywgsl.ir import BinaryOp
 from pywgsl.source import Span
 from pywgsl.types import (
     ABSTRACT_INT,
+    F32,
     I32,
     U32,
     FixedArray,
@@ -211,13 +213,13 @@ def host_subscript(
 
 def _unknown_subscript(ctx: Context, base: Host, item: Value) -> NoReturn:
     text = base.span.text
-    if isinstance(base.value, np.ndarray | list | dict):
+    if isinstance(base.value, np.ndarray | list):
         ctx.error(
             "E0317",
             f"an index of `{text}`, which is no parameter, must be known when the kernel is "
             "compiled",
             item.span,
-            help=f"to index it at run time, pass it as a parameter: `{text}: Array[f32]`",
+            help=f"to index it at run time, {as_parameter(text, base.value)}",
         )
     ctx.error(
         "E0315",
@@ -318,12 +320,34 @@ def _tuple_item(
             "E0317",
             "an index of a tuple must be an integer known when the kernel is compiled",
             indices[0].span,
+            help=_tuple_help(ctx, base, node),
         )
     if not -len(items) <= position < len(items):
         ctx.error(
             "E0319", f"index {position} is outside of a tuple of {len(items)}", indices[0].span
         )
     return items[position]
+
+
+def _tuple_help(ctx: Context, base: TupleValue | ir.Expr, node: syntax.Subscript) -> str | None:
+    """Return how to index at run time what is a tuple of numbers now."""
+    if not isinstance(node.base, syntax.Name | syntax.Attribute):
+        return None
+    if not isinstance(base, TupleValue):
+        return f"make it an array: `{node.base.span.text} = {_array_of(ctx, base)}(…)`"
+    items = base.items
+    numbers = [item.value for item in items if isinstance(item, ir.Literal)]
+    if not numbers or len(numbers) != len(items):
+        return None
+    return f"to index it at run time, {as_parameter(node.base.span.text, numbers)}"
+
+
+def _array_of(ctx: Context, base: ir.Expr) -> str:
+    """Return the type of an array that could hold the items of a tuple."""
+    assert isinstance(base.type, Struct)
+    types = [field.type for field in base.type.fields]
+    element = F32 if F32 in types else types[0]
+    return f"{suggestions.module_name(ctx)}.array[{element}, {len(types)}]"
 
 
 def tuple_items(value: Value) -> tuple[Value, ...] | None:

@@ -140,7 +140,12 @@ def _hashable(value: object) -> bool:
 def _unknown(ctx: Context, callee: Host) -> NoReturn:
     function, text = callee.value, callee.span.text
     if function is python.print:
-        ctx.error("E0301", "expected a value, but `print` returns nothing", callee.span)
+        ctx.error(
+            "E0301",
+            "expected a value, but `print` returns nothing",
+            callee.span,
+            help="print on a line of its own, before or after",
+        )
     name = getattr(function, "__name__", text)
     known = _NUMPY_TYPES.get(function) if _hashable(function) else None
     fix = None

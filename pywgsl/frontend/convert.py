@@ -12,6 +12,7 @@ import numpy as np
 from pywgsl import ir, lang
 from pywgsl.errors import Label
 from pywgsl.frontend import fold
+from pywgsl.frontend.annotations import as_parameter
 from pywgsl.frontend.context import Abort, Context, Host, TupleValue, Undeclared, Value
 from pywgsl.source import Span
 from pywgsl.types import (
@@ -41,6 +42,8 @@ _ON_BITS = {
     ir.BinaryOp.BIT_OR,
     ir.BinaryOp.BIT_XOR,
 }
+#: What binds no tighter than a comparison does.
+_LOOSE = (ast.Compare, ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)
 _INTEGER_RANGE = {I32: (-(2**31), 2**31 - 1), U32: (0, 2**32 - 1)}
 
 
@@ -109,8 +112,8 @@ def _kind(host: object) -> str:
 def _host_help(host: object, span: Span) -> str | None:
     if isinstance(host, Undeclared):
         return f"give it one first: `tile = {span.text}`"
-    if isinstance(host, np.ndarray):
-        return f"pass it as a parameter: `{span.text}: Array[f32]`"
+    if isinstance(host, np.ndarray | list):
+        return as_parameter(span.text, host)
     if isinstance(host, Scalar | Vector | Matrix | FixedArray):
         return f"call it to convert a value: `{span.text}(x)`"
     return None
@@ -225,7 +228,7 @@ def _conversion_help(expr: ir.Expr, target: Type) -> str | None:
         return None
     if isinstance(source, Scalar) and isinstance(target, Scalar):
         if target is BOOL:
-            return f"compare it: `{parenthesized(text)} != {0 if source.is_integer else 0.0}`"
+            return comparison_help(text, source)
         return f"convert it: `{target}({text})`"
     if isinstance(source, Scalar) and isinstance(target, Vector):
         return f"make a vector of it: `{target}({text})`"
@@ -236,14 +239,24 @@ def _conversion_help(expr: ir.Expr, target: Type) -> str | None:
     return None
 
 
+def comparison_help(text: str, scalar: Scalar) -> str:
+    """Return how to make a truth value of a number."""
+    zero = "0" if scalar.is_integer else "0.0"
+    return f"compare it: `{_apart(text, _LOOSE)} != {zero}`"
+
+
 def parenthesized(text: str) -> str:
     """Return an operand's text with parentheses where it needs them."""
+    return _apart(text, (*_LOOSE, ast.BinOp, ast.UnaryOp))
+
+
+def _apart(text: str, loose: tuple[type[ast.expr], ...]) -> str:
+    """Return an expression's text, in parentheses if it is one of those that bind loosely."""
     try:
-        node = ast.parse(text, mode="eval").body
+        node: ast.AST = ast.parse(text, mode="eval").body
     except SyntaxError:
         return f"({text})"
-    tight = ast.Name | ast.Constant | ast.Attribute | ast.Subscript | ast.Call
-    return text if isinstance(node, tight) else f"({text})"
+    return f"({text})" if isinstance(node, loose) else text
 
 
 def _literal(

@@ -18,6 +18,9 @@ from pywgsl.frontend.refusals import Refusal
 from pywgsl.ir import BinaryOp, UnaryOp
 from pywgsl.source import Source, Span
 
+#: What takes a text, for `float("inf")`.
+_READ_TEXT = ("float", "f32", "f16")
+
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _Located: TypeAlias = ast.expr | ast.stmt | ast.arg | ast.keyword | ast.pattern
 
@@ -284,13 +287,13 @@ class _Reader:
     def _for(self, node: ast.For) -> syntax.For | None:
         target = node.target
         if not isinstance(target, ast.Name):
-            self.refuse(self.positions.span(target), refusals.FOR_TARGET)
-        if isinstance(node.iter, ast.Call):
-            iterable = self._expression(node.iter)
-        else:
+            self.refuse(self.positions.span(target), refusals.for_target(node))
+        if refusal := refusals.for_iterable(node.iter):
             span = self.positions.span(node.iter)
-            self.refuse(span, refusals.for_iterable(node.iter))
+            self.refuse(span, refusal)
             iterable = _placeholder(span)
+        else:
+            iterable = self._expression(node.iter)
         body, orelse = self._block(node.body), self._block(node.orelse)
         if not isinstance(target, ast.Name):
             return None
@@ -317,11 +320,18 @@ class _Reader:
 
     def _match(self, node: ast.Match) -> syntax.Match:
         subject = self._expression(node.subject)
-        cases = tuple(self._case(case) for case in node.cases)
+        cases = tuple(self._case(case, node.subject) for case in node.cases)
         return syntax.Match(subject, cases, span=self.positions.word(node))
 
-    def _case(self, case: ast.match_case) -> syntax.MatchCase:
+    def _case(self, case: ast.match_case, subject: ast.expr) -> syntax.MatchCase:
         pattern = case.pattern
+        match case:
+            case ast.match_case(ast.MatchAs(None, str(name)), ast.expr() as guard) if any(
+                isinstance(part, ast.Name) and part.id == name for part in ast.walk(guard)
+            ):
+                refusal = refusals.guarded_capture(name, subject, guard)
+                self.refuse(self.positions.span(pattern), refusal)
+                pattern = ast.MatchAs()
         alternatives = _alternatives(pattern)
         wildcard = any(_is_wildcard(alternative) for alternative in alternatives)
         patterns = tuple(self._pattern(p) for p in alternatives if not _is_wildcard(p))
@@ -329,7 +339,7 @@ class _Reader:
             () if wildcard else patterns,
             self._block(case.body),
             self._expression(case.guard) if case.guard else None,
-            span=self.positions.span(pattern),
+            span=self.positions.span(case.pattern),
         )
 
     def _pattern(self, pattern: ast.pattern) -> syntax.Expr:
@@ -445,25 +455,26 @@ class _Reader:
 
     def _call(self, node: ast.Call) -> syntax.Expr:
         callee = self._expression(node.func)
-        prints = isinstance(node.func, ast.Name) and node.func.id == "print"
-        args = tuple(self._argument(arg, prints) for arg in node.args)
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        prints, reads = name == "print", name in _READ_TEXT
+        args = tuple(self._argument(arg, prints, reads) for arg in node.args)
         keywords = []
         for keyword in node.keywords:
             if keyword.arg is None:
                 self.refuse(self.positions.span(keyword), refusals.STARRED_ARGUMENT)
                 continue
-            value = self._argument(keyword.value, prints)
+            value = self._argument(keyword.value, prints, reads)
             span = self.positions.word(keyword)
             keywords.append(syntax.Keyword(keyword.arg, value, span=span))
         return syntax.Call(callee, args, tuple(keywords), span=self.positions.span(node))
 
-    def _argument(self, node: ast.expr, printed: bool) -> syntax.Expr:
+    def _argument(self, node: ast.expr, printed: bool, read: bool) -> syntax.Expr:
         span = self.positions.span(node)
         if isinstance(node, ast.Starred):
             refusal = refusals.STARRED_ARGUMENT
         elif printed and isinstance(node, ast.JoinedStr):
             refusal = refusals.formatted_print(node)
-        elif printed and isinstance(node, ast.Constant) and isinstance(node.value, str):
+        elif (printed or read) and isinstance(node, ast.Constant) and isinstance(node.value, str):
             return syntax.Constant(node.value, span=span)
         else:
             return self._expression(node)

@@ -12,6 +12,7 @@ from pywgsl.frontend.assign import assign_name
 from pywgsl.frontend.context import Abort, Context, Host, LoopContext, is_simple
 from pywgsl.frontend.convert import coerce, describe, known_value, number_of
 from pywgsl.frontend.expressions import expression, short_circuit, value, values
+from pywgsl.frontend.iterables import refuse_call, refuse_value
 from pywgsl.frontend.operators import binary, compare, condition, negated, unary
 from pywgsl.ir import BinaryOp
 from pywgsl.source import Span
@@ -103,13 +104,10 @@ def _iterable(ctx: Context, node: syntax.For) -> Counted | range:
     if callee is reversed and isinstance(iterable, syntax.Call) and len(iterable.args) == 1:
         iterable, backwards = iterable.args[0], True
         callee = _callee(ctx, iterable)
-    if not isinstance(iterable, syntax.Call) or not any(callee is known for known in _RANGES):
-        ctx.error(
-            "E0327",
-            "a loop runs over a `range`",
-            node.iterable.span,
-            help=f"for example `for {node.target.id} in range(n):`",
-        )
+    if not isinstance(iterable, syntax.Call):
+        refuse_value(ctx, node, value(ctx, iterable))
+    if not any(callee is known for known in _RANGES):
+        refuse_call(ctx, node, iterable, callee)
     name = iterable.callee.span.text
     if iterable.keywords:
         ctx.error("E0311", f"`{name}` takes no named arguments", iterable.keywords[0].span)

@@ -8,12 +8,12 @@ from pywgsl.frontend import fold
 from pywgsl.frontend.context import Context, is_simple
 from pywgsl.frontend.convert import (
     coerce,
+    comparison_help,
     concrete,
     default_type,
     describe,
     is_abstract,
     is_open,
-    parenthesized,
     unify,
 )
 from pywgsl.ir import BinaryOp, UnaryOp
@@ -83,8 +83,7 @@ def condition(ctx: Context, value: ir.Expr, where: str) -> ir.Expr:
         text = value.span.text
         fix = None
         if isinstance(value.type, Scalar) and text:
-            zero = "0" if value.type.is_integer else "0.0"
-            fix = f"compare it: `{parenthesized(text)} != {zero}`"
+            fix = comparison_help(text, value.type)
         elif isinstance(value.type, Vector) and value.type.scalar is BOOL:
             fix = f"say which you mean: `pw.all({text})` or `pw.any({text})`"
         ctx.error(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from dataclasses import dataclass
 
 
@@ -88,11 +89,6 @@ ASSERT_MESSAGE = Refusal(
     "E0134",
     "the message of an `assert` is a plain text",
     'write `assert condition, "what must hold"`, and `print` the values',
-)
-FOR_TARGET = Refusal(
-    "E0130",
-    "the target of a `for` is one name",
-    "loop over an index and assign the rest in the body: `for i in range(n):`",
 )
 POSITIONAL_ONLY = Refusal(
     "E0104",
@@ -233,14 +229,34 @@ def idle(node: ast.expr) -> Refusal | None:
     """Return what to say about an expression statement that was meant to do something."""
     text = ast.unparse(node)
     match node:
-        case ast.Attribute() | ast.Name():
-            return Refusal(
-                "E0129", f"`{text}` does nothing here", f"call it, `{text}()`, or leave it out"
-            )
         case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
             hint = f"to assign, use `=`: `{ast.unparse(left)} = {ast.unparse(right)}`"
             return Refusal("E0129", f"the result of `{text}` is not used", hint)
     return None
+
+
+def guarded_capture(name: str, subject: ast.expr, guard: ast.expr) -> Refusal:
+    """Return what to say about `case name if guard`."""
+    value = ast.unparse(subject)
+    if isinstance(subject, ast.Name):
+        renamed = _Renamed(name, value).visit(copy.deepcopy(guard))
+        hint = f"write `case _ if {ast.unparse(renamed)}:`"
+    else:
+        test = ast.unparse(guard)
+        hint = f"assign it before: `{name} = {value}`, `match {name}:`, `case _ if {test}:`"
+    message = f"a `case` with a guard is a number or `_`, and does not assign `{name}`"
+    return Refusal("E0132", message, hint)
+
+
+class _Renamed(ast.NodeTransformer):
+    """Gives a name in an expression another spelling."""
+
+    def __init__(self, name: str, other: str) -> None:
+        self.name = name
+        self.other = other
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(self.other, node.ctx) if node.id == self.name else node
 
 
 def pattern(node: ast.pattern) -> Refusal | None:
@@ -274,13 +290,15 @@ def formatted_print(node: ast.JoinedStr) -> Refusal:
     """Return what to say about `print(f"…")`, with the same call in parts."""
     parts = []
     for value in node.values:
-        inner = value.value if isinstance(value, ast.FormattedValue) else value
-        text = ast.unparse(inner)
-        parts.append(f'"{text[1:-1]}"' if text.startswith("'") and '"' not in text else text)
+        if isinstance(value, ast.FormattedValue):
+            parts.append(ast.unparse(value.value))
+        elif isinstance(value, ast.Constant) and (words := str(value.value).strip(" ")):
+            text = repr(words)
+            parts.append(text if '"' in text else f'"{text[1:-1]}"')
     return Refusal(
         "E0122",
         "a kernel has no f-strings",
-        f'give `print` the parts: `print({", ".join(parts)}, sep="")`',
+        f"give `print` the parts, which it separates by spaces: `print({', '.join(parts)})`",
     )
 
 
@@ -334,17 +352,43 @@ def quoted_annotation(text: str) -> Refusal:
     )
 
 
-def for_iterable(node: ast.expr) -> Refusal:
-    """Return what to say about a loop over anything but a call."""
-    values = ast.unparse(node)
+def for_target(node: ast.For) -> Refusal:
+    """Return what to say about a loop with several targets."""
+    hint = "loop over an index and assign the rest in the body: `for k in range(n):`"
+    match node.target, node.iter:
+        case ast.Tuple(elts=[index, element]), ast.Call(func=ast.Name("enumerate"), args=[values]):
+            k, array = ast.unparse(index), ast.unparse(values)
+            hint = f"loop over the index: `for {k} in range(len({array})):` and in the body "
+            hint += f"`{ast.unparse(element)} = {array}[{k}]`"
+        case ast.Tuple(elts=targets), ast.Call(func=ast.Name("zip"), args=arrays) if (
+            len(targets) == len(arrays) > 0
+        ):
+            names = ", ".join(map(ast.unparse, targets))
+            elements = ", ".join(f"{ast.unparse(array)}[k]" for array in arrays)
+            hint = f"loop over the index: `for k in range(len({ast.unparse(arrays[0])})):` and in "
+            hint += f"the body `{names} = {elements}`"
+    return Refusal("E0130", "the target of a `for` is one name", hint)
+
+
+def for_iterable(node: ast.expr) -> Refusal | None:
+    """Return what to say about a loop over what is no value of the language at all."""
+    hint = "for example `for k in range(n):`"
     match node:
         case ast.Subscript(value=base, slice=ast.Slice() as part):
-            indices = _range(base, part)
+            hint = f"loop over the index: `for i in {_range(base, part)}:`"
+        case ast.List(elts=elements) | ast.Set(elts=elements):
+            values = ", ".join(map(ast.unparse, elements)) + "," * (len(elements) == 1)
+            hint = f"unroll it: `values = ({values})`, `for k in pw.static_range(len(values)):`"
+        case ast.Constant(value=int() | float()):
+            return None
+        case ast.Dict() | ast.Constant() | ast.JoinedStr():
+            pass
         case _:
-            indices = f"range(len({values}))"
-    return Refusal(
-        "E0131",
-        "a `for` runs over `range(…)`, `reversed(range(…))` or `pw.static_range(…)`, "
-        f"not over `{values}`",
-        f"loop over the index: `for i in {indices}:`",
-    )
+            return None
+    return Refusal("E0131", over(ast.unparse(node)), hint)
+
+
+def over(values: str) -> str:
+    """Return the message for a loop over anything but a range."""
+    ranges = "`range(…)`, `reversed(range(…))` or `pw.static_range(…)`"
+    return f"a `for` runs over {ranges}, not over `{values}`"

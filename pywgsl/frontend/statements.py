@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
+from types import FunctionType
+from typing import NoReturn
 
 from pywgsl import ir, syntax
+from pywgsl.builtins import Builtin
 from pywgsl.errors import Label
 from pywgsl.frontend import loops, operators
 from pywgsl.frontend.assign import annotated, assign, augmented
@@ -15,6 +18,7 @@ from pywgsl.frontend.context import (
     Context,
     Host,
     TupleValue,
+    Value,
     is_simple,
     is_tuple,
 )
@@ -27,9 +31,11 @@ from pywgsl.frontend.convert import (
     mismatch,
     number_of,
 )
+from pywgsl.frontend.definition import Helper
 from pywgsl.frontend.expressions import expression, short_circuit, value, values
 from pywgsl.frontend.handing import hand_over
 from pywgsl.frontend.operators import condition
+from pywgsl.lang import Form
 from pywgsl.source import Span
 from pywgsl.types import (
     BOOL,
@@ -113,8 +119,19 @@ def _evaluate(ctx: Context, node: syntax.Expr) -> None:
         _print(ctx, node)
         return
     found = value(ctx, node)
+    if isinstance(node, syntax.Name | syntax.Attribute):
+        _refuse_idle(ctx, found, node.span)
     if isinstance(found, ir.Local):
         _drop_result(ctx, found)
+
+
+def _refuse_idle(ctx: Context, found: Value, span: Span) -> NoReturn:
+    """Say that a name alone on a line does nothing, whatever it stands for."""
+    fix = "leave it out"
+    functions = Builtin | Form | Helper | FunctionType
+    if isinstance(found, Host) and isinstance(found.value, functions):
+        fix = f"call it, `{span.text}()`, or leave it out"
+    ctx.error("E0129", f"`{span.text}` does nothing here", span, help=fix)
 
 
 def _print(ctx: Context, node: syntax.Call) -> None:

@@ -1,0 +1,15 @@
+import numpy as np
+
+import pywgsl as pw
+from pywgsl import Array, Array2D, f32, i32, u32, vec2f, vec3f
+
+
+@pw.kernel
+def step(x: Array[f32]):
+    i = pw.global_id.x
+    x
+    x[i] = 1.0
+    pw.global_id
+    pw.workgroup_barrier
+    y = 1.0
+    y
