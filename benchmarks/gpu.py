@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pywgsl as pw
 
 ROUNDS = 20
+_WARM_UP = 0.3
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,7 @@ def compare(device: pw.Device, comparisons: Sequence[Comparison]) -> None:
 
 def gpu_time(device: pw.Device, function: Callable[[], object]) -> float:
     """Return the median over rounds of the GPU time of all launches of a call, in seconds."""
-    for _ in range(3):
-        function()
-    device.synchronize()
+    _warm_up(function, device.synchronize)
     times = []
     for _ in range(ROUNDS):
         with device.profile() as profile:
@@ -54,8 +54,7 @@ def gpu_time(device: pw.Device, function: Callable[[], object]) -> float:
 
 def cuda_time(torch: Any, function: Callable[[], object]) -> float:
     """Return the median time of a call between two CUDA events, in seconds."""
-    for _ in range(3):
-        function()
+    _warm_up(function, torch.cuda.synchronize)
     times = []
     for _ in range(ROUNDS):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -66,6 +65,14 @@ def cuda_time(torch: Any, function: Callable[[], object]) -> float:
         torch.cuda.synchronize()
         times.append(start.elapsed_time(end) / 1e3)
     return statistics.median(times)
+
+
+def _warm_up(function: Callable[[], object], wait: Callable[[], object]) -> None:
+    """Run until the GPU has raised its clocks, which takes longer than compiling."""
+    started = time.perf_counter()
+    while time.perf_counter() - started < _WARM_UP:
+        function()
+        wait()
 
 
 def _torch() -> Any:
