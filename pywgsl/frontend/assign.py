@@ -30,11 +30,14 @@ from pywgsl.frontend.convert import (
     coerce,
     common_type,
     concrete,
+    conversion_help,
     describe,
+    divides_integers,
     is_abstract,
     is_open,
     mismatch,
     number_of,
+    parenthesized,
 )
 from pywgsl.frontend.expressions import expression, value, values
 from pywgsl.frontend.handing import hand_over, take_result
@@ -43,6 +46,7 @@ from pywgsl.source import Span
 from pywgsl.types import (
     BOOL,
     RuntimeArray,
+    Scalar,
     Type,
     Vector,
 )
@@ -285,7 +289,11 @@ def augmented(ctx: Context, node: syntax.Augmented) -> None:
     if isinstance(node.target, syntax.Name):
         old = expression(ctx, node.target)
         operand = expression(ctx, node.value)
-        _store_name(ctx, node.target, _combine(ctx, node, old, operand))
+        new = _combine(ctx, node, old, operand)
+        if node.target.id in ctx.annotations:
+            type_, span = ctx.annotations[node.target.id]
+            _check_combined(ctx, node, new, type_, Label(span, "as annotated here"))
+        _store_name(ctx, node.target, new)
         return
     assert isinstance(node.target, syntax.Subscript | syntax.Attribute)
     where = _once(ctx, place(ctx, node.target))
@@ -294,7 +302,27 @@ def augmented(ctx: Context, node: syntax.Augmented) -> None:
     old = where
     if changes_memory(ctx.out[position:], ctx.program):
         old = ctx.temporary_at(position, where, "before")
-    _store_place(ctx, where, _combine(ctx, node, old, operand), node.target)
+    new = _combine(ctx, node, old, operand)
+    assert where.type is not None
+    _check_combined(ctx, node, new, where.type, *_declared(ctx, where))
+    _store_place(ctx, where, new, node.target)
+
+
+def _check_combined(
+    ctx: Context, node: syntax.Augmented, new: ir.Expr, type_: Type, *labels: Label
+) -> None:
+    """Say it here if the result of an operator is no value for what it is assigned to."""
+    assert new.type is not None
+    if common_type(type_, new.type) == type_:
+        return
+    target, operator = node.target.span.text, "@" if node.matmul else operators.spelling(node.op)
+    whole = f"{target} {operator} {parenthesized(node.value.span.text)}"
+    fix = conversion_help(new, type_, whole)
+    if isinstance(new.type, Scalar) and isinstance(type_, Scalar) and type_ is not BOOL:
+        fix = f"convert the whole value: `{target} = {type_}({whole})`"
+        if type_.is_integer and divides_integers(new):
+            fix += f", or divide to an integer: `{target} //= {node.value.span.text}`"
+    mismatch(ctx, new, type_, f"`{target}`", *labels, help=fix)
 
 
 def _combine(ctx: Context, node: syntax.Augmented, old: ir.Expr, operand: ir.Expr) -> ir.Expr:
@@ -379,10 +407,7 @@ def _store_place(ctx: Context, where: ir.Expr, new: ir.Expr, target: syntax.Expr
     if isinstance(root, ir.Global):
         ctx.program.written.add(root.name)
         ctx.effect = True
-    labels: list[Label] = []
-    if isinstance(root, ir.Global | ir.Local) and root.name in ctx.declared:
-        labels.append(Label(ctx.declared[root.name], f"`{root.name}` is declared here"))
-    new = coerce(ctx, new, where.type, f"`{target.span.text}`", *labels)
+    new = coerce(ctx, new, where.type, f"`{target.span.text}`", *_declared(ctx, where))
     if isinstance(where, ir.Swizzle) and len(where.components) > 1:
         _store_swizzle(ctx, where, new, target)
         return
@@ -394,6 +419,14 @@ def _store_place(ctx: Context, where: ir.Expr, new: ir.Expr, target: syntax.Expr
         hand_over(ctx, new, write)
     else:
         write(take_result(ctx, new))
+
+
+def _declared(ctx: Context, where: ir.Expr) -> list[Label]:
+    """Return where the parameter is declared that a place is part of."""
+    root = ir.root(where)
+    if isinstance(root, ir.Global | ir.Local) and root.name in ctx.declared:
+        return [Label(ctx.declared[root.name], f"`{root.name}` is declared here")]
+    return []
 
 
 def is_simple_place(where: ir.Expr) -> bool:

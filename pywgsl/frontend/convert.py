@@ -208,34 +208,70 @@ def _retyped(
 
 
 def mismatch(
-    ctx: Context, expr: ir.Expr, target: Type, where: str = "", *labels: Label
+    ctx: Context,
+    expr: ir.Expr,
+    target: Type,
+    where: str = "",
+    *labels: Label,
+    help: str | None = None,
 ) -> NoReturn:
-    """Say that a value is not of the type that is needed, and how to convert it."""
+    """Say that a value is not of the type that is needed, and how to convert it.
+
+    `help` says how where it is not enough to convert what is underlined.
+    """
     wanted = f"{where} is `{target}`" if where else f"expected `{target}`"
     ctx.error(
         "E0303",
         f"{wanted}, but this is {describe(expr)}",
         expr.span,
         *labels,
-        help=_conversion_help(expr, target),
+        help=help or conversion_help(expr, target),
     )
 
 
-def _conversion_help(expr: ir.Expr, target: Type) -> str | None:
+def conversion_help(expr: ir.Expr, target: Type, text: str = "") -> str | None:
+    """Return how to convert a value, whose text may be another than the underlined one."""
     source = expr.type
-    text = expr.span.text
+    text = text or expr.span.text
     if not text or "\n" in text or source is None:
         return None
     if isinstance(source, Scalar) and isinstance(target, Scalar):
         if target is BOOL:
             return comparison_help(text, source)
-        return f"convert it: `{target}({text})`"
+        divided = _floor_division(text) if target.is_integer and divides_integers(expr) else None
+        return f"convert it: `{target}({text})`" + (f", or write `{divided}`" if divided else "")
     if isinstance(source, Scalar) and isinstance(target, Vector):
         return f"make a vector of it: `{target}({text})`"
     if isinstance(source, Vector) and isinstance(target, Scalar):
         return f"pick a component: `{parenthesized(text)}.x`"
     if isinstance(source, Vector) and isinstance(target, Vector) and source.width == target.width:
         return f"convert it: `{target}({text})`"
+    return None
+
+
+def divides_integers(expr: ir.Expr) -> bool:
+    """Whether a value is the quotient of two whole numbers, which became floats for that."""
+    if not isinstance(expr, ir.Binary) or expr.op is not ir.BinaryOp.DIV:
+        return False
+    return all(map(_was_integer, (expr.left, expr.right)))
+
+
+def _was_integer(operand: ir.Expr) -> bool:
+    if isinstance(operand, ir.Literal):
+        return float(operand.value).is_integer() and "." not in operand.span.text
+    return isinstance(operand, ir.Convert) and _is_integer(operand.operand.type)
+
+
+def _is_integer(type_: Type | None) -> bool:
+    return isinstance(type_, Scalar) and type_.is_integer
+
+
+def _floor_division(text: str) -> str | None:
+    """Return the text of a division with `//` for its `/`."""
+    match _parsed(text):
+        case ast.BinOp(op=ast.Div()) as node:
+            node.op = ast.FloorDiv()
+            return ast.unparse(node)
     return None
 
 
@@ -252,11 +288,15 @@ def parenthesized(text: str) -> str:
 
 def _apart(text: str, loose: tuple[type[ast.expr], ...]) -> str:
     """Return an expression's text, in parentheses if it is one of those that bind loosely."""
+    node = _parsed(text)
+    return f"({text})" if node is None or isinstance(node, loose) else text
+
+
+def _parsed(text: str) -> ast.expr | None:
     try:
-        node: ast.AST = ast.parse(text, mode="eval").body
+        return ast.parse(text, mode="eval").body
     except SyntaxError:
-        return f"({text})"
-    return f"({text})" if isinstance(node, loose) else text
+        return None
 
 
 def _literal(
