@@ -17,6 +17,9 @@ from pywgsl import Array, Array2D, Array3D, Const, f32
 from pywgsl.ops.arrays import A, AnyArray, expect_shape, operands, outs, result
 from pywgsl.ops.modules import make_callable
 
+#: A workgroup computes so many rows and columns of a product.
+TILE = 16
+
 # ----------------------------------------------------------------------------------- kernels
 
 
@@ -43,6 +46,67 @@ def matrix_product(
         right = b[page_b, column, k] if transpose_b else b[page_b, k, column]
         total += left * right
     output[page, row, column] = total
+
+
+@pw.kernel(workgroup_size=(TILE, TILE))
+def tiled_matrix_product(
+    a: Array3D[f32],
+    b: Array3D[f32],
+    output: Array3D[f32],
+    transpose_a: Const[bool] = False,
+    transpose_b: Const[bool] = False,
+) -> None:
+    """`output[p, r, c] = Σ_k a[p, r, k] b[p, k, c]`, a batch of matrix products.
+
+    Shapes: a [P, R, K], or [P, K, R] if `transpose_a`; b [P, K, C], or [P, C, K] if `transpose_b`;
+    output [P, R, C]. A batch of one matrix is used for every p. A workgroup computes a tile of
+    16 by 16, whose parts of a and b it reads once into its memory; each element is summed in
+    order, as `matrix_product` does. Launch over ⌈C/16⌉, ⌈R/16⌉, P workgroups. O(P·R·C·K).
+    """
+    x, y = pw.local_id.x, pw.local_id.y
+    column, row, page = pw.global_id.x, pw.global_id.y, pw.workgroup_id.z
+    first_column, first_row = column - x, row - y
+    page_a = page if a.shape[0] > 1 else 0
+    page_b = page if b.shape[0] > 1 else 0
+    rows, columns = output.shape[1], output.shape[2]
+    depth = a.shape[1] if transpose_a else a.shape[2]
+    # One more than the tile is wide, so that a column's elements lie in different banks.
+    left = pw.workgroup_array(f32, TILE, TILE + 1)
+    right = pw.workgroup_array(f32, TILE, TILE + 1)
+    total = 0.0
+    for first in range(0, depth, TILE):
+        # Neighbours in x read neighbours in memory, whichever way a matrix lies.
+        value = 0.0
+        if transpose_a:
+            if first + y < depth and first_row + x < rows:
+                value = a[page_a, first + y, first_row + x]
+            left[x, y] = value
+        else:
+            if row < rows and first + x < depth:
+                value = a[page_a, row, first + x]
+            left[y, x] = value
+        value = 0.0
+        if transpose_b:
+            if first_column + y < columns and first + x < depth:
+                value = b[page_b, first_column + y, first + x]
+            right[x, y] = value
+        else:
+            if first + y < depth and column < columns:
+                value = b[page_b, first + y, column]
+            right[y, x] = value
+        pw.workgroup_barrier()
+        for k in range(TILE):
+            total += left[y, k] * right[k, x]
+        pw.workgroup_barrier()
+    if row < rows and column < columns:
+        output[page, row, column] = total
+
+
+@pw.kernel(workgroup_size=(16, 16))
+def add_bias(bias: Array[f32], output: Array2D[f32]) -> None:
+    """`output[b, o] += bias[o]`. Shapes: bias [O], output [B, O]; launch over (O, B). O(B·O)."""
+    o, b = pw.global_id.x, pw.global_id.y
+    output[b, o] += bias[o]
 
 
 @pw.kernel(workgroup_size=(16, 16))
@@ -123,14 +187,12 @@ def linear(x: A, weight: A, bias: A | None = None, *, out: A | None = None) -> A
     x, weight = operands("linear", x=x, weight=weight)
     rows, features = _check_layer("linear", x, weight)
     output = result("linear", x, (*x.shape[:-1], features), out)
-    if bias is None:
-        inputs = weight.shape[1]
-        pages = (_pages(x, (rows, inputs)), _pages(weight, weight.shape))
-        _product(*pages, _pages(output, (rows, features)), False, True)
-        return output
-    _, bias = operands("linear", x=x, bias=bias)
-    expect_shape("linear", "bias", bias, (features,))
-    linear_forward[features, rows](_rows(x, rows), weight, bias, _rows(output, rows))
+    if bias is not None:
+        _, bias = operands("linear", x=x, bias=bias)
+        expect_shape("linear", "bias", bias, (features,))
+    _product(_page(x, rows), _page(weight, features), _page(output, rows), False, True)
+    if bias is not None:
+        add_bias[features, rows](bias, _rows(output, rows))
     return output
 
 
@@ -153,11 +215,9 @@ def linear_backward(
     grad_x = result(name, x, x.shape, out_x)
     grad_weight = result(name, x, weight.shape, out_weight)
     grad_bias = result(name, x, (features,), out_bias)
-    inputs = weight.shape[1]
-    grad, x = _rows(grad, rows), _rows(x, rows)
-    input_gradient[inputs, rows](grad, weight, _rows(grad_x, rows))
-    weight_gradient[inputs, features](x, grad, grad_weight)
-    bias_gradient[features](grad, grad_bias)
+    _product(_page(grad, rows), _page(weight, features), _page(grad_x, rows), False, False)
+    _product(_page(grad, rows), _page(x, rows), _page(grad_weight, features), True, False)
+    bias_gradient[features](_rows(grad, rows), grad_bias)
     return grad_x, grad_weight, grad_bias
 
 
@@ -178,6 +238,11 @@ def _check_layer(function: str, x: A, weight: A) -> tuple[int, int]:
 def _rows(array: A, rows: int) -> A:
     """Return a contiguous array as so many rows."""
     return array.reshape(rows, array.shape[-1])  # type: ignore[return-value]  # as `array`
+
+
+def _page(array: AnyArray, rows: int) -> AnyArray:
+    """Return a contiguous array as a batch of one matrix with so many rows."""
+    return array.reshape(1, rows, array.shape[-1])
 
 
 # ------------------------------------------------------------------------------------ products
@@ -227,7 +292,12 @@ def _product(
 ) -> None:
     """Write the products of two batches of matrices, each with three axes."""
     pages, rows, columns = output.shape
-    matrix_product[columns, rows, pages](a, b, output, transpose_a, transpose_b)
+    if isinstance(output, np.ndarray) or output.device.kind == "numpy":
+        # The host's caches do what tiles do for a GPU.
+        matrix_product[columns, rows, pages](a, b, output, transpose_a, transpose_b)
+        return
+    tiles = pw.groups(-(-columns // TILE), -(-rows // TILE), pages)
+    tiled_matrix_product[tiles](a, b, output, transpose_a, transpose_b)
 
 
 def _matrix_shape(

@@ -8,8 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pywgsl as pw
 from pywgsl import ops
-from pywgsl.ops.linear import bias_gradient, input_gradient, weight_gradient
+from pywgsl.ops.linear import (
+    bias_gradient,
+    input_gradient,
+    matrix_product,
+    tiled_matrix_product,
+    weight_gradient,
+)
 
 Recorded = Mapping[str, np.ndarray[Any, Any]]
 LAYERS = range(6)
@@ -124,3 +131,25 @@ def test_mistakes_are_reported(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         call()
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("transpose_b", [False, True])
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (16, 16, 16), (17, 15, 33), (3, 40, 2)])
+def test_tiles_and_single_elements_are_summed_alike(
+    sizes: tuple[int, int, int], transpose_a: bool, transpose_b: bool
+) -> None:
+    rows, columns, depth = sizes
+    random = np.random.default_rng(0)
+    a = random.standard_normal((2, *((depth, rows) if transpose_a else (rows, depth))))
+    b = random.standard_normal((1, *((columns, depth) if transpose_b else (depth, columns))))
+    a, b = a.astype(np.float32), b.astype(np.float32)
+    plain, tiled = (np.zeros((2, rows, columns), np.float32) for _ in range(2))
+    matrix_product[columns, rows, 2](a, b, plain, transpose_a, transpose_b)
+    tiles = pw.groups(-(-columns // 16), -(-rows // 16), 2)
+    tiled_matrix_product[tiles](a, b, tiled, transpose_a, transpose_b)
+    np.testing.assert_array_equal(tiled, plain)
+    wanted = np.swapaxes(a, 1, 2) if transpose_a else a
+    np.testing.assert_allclose(
+        plain, wanted @ (np.swapaxes(b, 1, 2) if transpose_b else b), rtol=1e-4, atol=1e-5
+    )
