@@ -136,17 +136,24 @@ def shift_right(x: Any, count: Any) -> Any:
 
 def minimum(a: Any, b: Any) -> Any:
     """Python's `min(a, b)`: the first unless the second is smaller, so nan in the first stays."""
-    return np.minimum(a, b) if _is_plain(b) else where(b < a, b, a)
+    smaller = np.minimum(a, b)
+    return smaller if _is_plain(b) or _is_settled(smaller) else where(b < a, b, a)
 
 
 def maximum(a: Any, b: Any) -> Any:
     """Python's `max(a, b)`: the first unless the second is larger."""
-    return np.maximum(a, b) if _is_plain(b) else where(b > a, b, a)
+    larger = np.maximum(a, b)
+    return larger if _is_plain(b) or _is_settled(larger) else where(b > a, b, a)
 
 
 def _is_plain(b: Any) -> bool:
     """Whether NumPy's and Python's order agree on `b`: no nan, and no zero to tell from -0."""
     return not _is_float(b) or (np.ndim(b) == 0 and b == b and b != 0)
+
+
+def _is_settled(chosen: Any) -> bool:
+    """Whether NumPy chose as Python does: there is no nan, and no zero to tell from -0."""
+    return bool(np.all(np.abs(chosen) > 0))
 
 
 def clamp(x: Any, low: Any, high: Any) -> Any:

@@ -288,7 +288,8 @@ class Expressions(Collectives):
         self.module.called.add(function.name)
         args = []
         for param, arg in zip(function.params, node.args, strict=True):
-            value = self.value(arg)
+            # A function's own branches are on parts of the whole block.
+            value = self.value(arg) if self.ids == "ids" else self.array(arg)
             self.module.even_params.setdefault((node.function, param.name), set()).add(value.even)
             args.append(self.kept(value).text)
         name = self.module.function_names[node.function]

@@ -61,6 +61,11 @@ class Loops(Expressions):
         #: The variable with what some lanes have returned while others went on; empty if none have.
         self.result = ""
 
+    def own(self, value: Value, axes: Axes, depth: int) -> str:
+        """Return a copy of a value with a place for every lane along these axes."""
+        along = self.module.axes.order.along(axes)
+        return f'own({value.text}, {self.ids}.over("{along}"), {depth})'
+
     @abstractmethod
     def block(self, block: ir.Block, mask: Mask) -> frozenset[Exit]:
         """Write a block; return how some lanes, but not all, may have left it."""

@@ -63,7 +63,7 @@ class Statements(Parts):
         """Write the start of a private variable: zero in every lane."""
         zero = self.zero(variable.type)
         depth = depth_of(variable.type)
-        text = self._own(zero, variable.value.axes, depth) if variable.owned else zero.text
+        text = self.own(zero, variable.value.axes, depth) if variable.owned else zero.text
         variable.mask = self.root
         self.out.line(f"{variable.value.text} = {text}")
 
@@ -159,18 +159,14 @@ class Statements(Parts):
         name = self.names.of(node.name)
         owned = node.name in self.owned
         if owned:
-            self.out.line(f"{name} = {self._own(value, axes, depth_of(node.type))}")
+            self.out.line(f"{name} = {self.own(value, axes, depth_of(node.type))}")
         else:
             self.out.line(f"{name} = {self.kept(value).text}")
         known = Value(name, axes=axes, spread=owned and axes != UNIFORM, view=owned)
         self.locals[node.name] = Variable(known, node.type, owned, mask, len(self.loops))
 
-    def _own(self, value: Value, axes: Axes, depth: int) -> str:
-        along = self.module.axes.order.along(axes)
-        return f'own({value.text}, {self.ids}.over("{along}"), {depth})'
-
     def _assign(self, node: ir.Assign, mask: Mask) -> None:
-        if self._combine(node, mask):
+        if self._in_place(node, mask):
             return
         value = self.array(node.value)
         if isinstance(node.target, ir.Local | ir.Global) and not is_memory(node.target):
@@ -199,13 +195,23 @@ class Statements(Parts):
         args += [] if reached else [mask.text]
         self.out.line(f"put({', '.join(args)})")
 
-    def _combine(self, node: ir.Assign, mask: Mask) -> bool:
-        """Write `memory[i] += value` in place, if the lanes store to elements side by side."""
+    def _in_place(self, node: ir.Assign, mask: Mask) -> bool:
+        """Write `x += value` or `memory[i] += value` in place, if it can be."""
         new = node.value
         if not isinstance(new, ir.Binary) or new.op not in _IN_PLACE or new.left != node.target:
             return False
-        if new.right.type != node.target.type or not is_memory(ir.root(node.target)):
+        if new.right.type != node.target.type:
             return False
+        if isinstance(node.target, ir.Local):
+            known = self.variable(node.target)
+            if not known.owned or not mask.reaches(known):
+                return False
+            self.out.line(f"{known.value.text} {new.op.value}= {self.array(new.right).text}")
+            return True
+        return is_memory(ir.root(node.target)) and self._combine(node, new, mask)
+
+    def _combine(self, node: ir.Assign, new: ir.Binary, mask: Mask) -> bool:
+        """Combine elements with a value, if the lanes store to elements side by side."""
         place = self.resolve(node.target)
         value = self.array(new.right)
         beside = (value.axes | mask.axes) & ~place.index_axes

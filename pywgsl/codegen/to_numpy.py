@@ -86,7 +86,7 @@ def _helper(scope: ModuleScope, function: ir.Function, taken: list[str]) -> list
 
 def _imports(text: str) -> str:
     """Return the import of all that a program calls."""
-    called = set(re.findall(r"\w+(?=\()", text))
+    called = set(re.findall(r"(?<![.\w])\w+(?=\()", text))
     lines = ["import numpy as np", ""]
     if "numerics." in text:
         lines.append("from pywgsl import numerics")

@@ -119,7 +119,7 @@ class Affine:
         count = self.counts[axis]
         if self.low < INT_MIN or self.high > INT_MAX:
             values = np.ravel(self.lanes)
-            return Lanes(axis, _runs((values >= low) & (values <= high)))
+            return Lanes(axis, runs((values >= low) & (values <= high)))
         first, end = lanes_in_range(self.start - low, step, high - low + 1)
         first, end = max(first, 0), min(end, count)
         return Lanes(axis, [(first, end)] if first < end else [])
@@ -136,9 +136,10 @@ def lanes_in_range(start: int, step: int, length: int) -> tuple[int, int]:
     return (start - length) // -step + 1, start // -step + 1
 
 
-def _runs(test: Any) -> list[tuple[int, int]]:
+def runs(test: Any) -> list[tuple[int, int]]:
     """The first lane of each run for which a test holds, and the lane after its last."""
-    edges = np.flatnonzero(np.diff(test, prepend=False, append=False)).tolist()
+    edges = (np.flatnonzero(test[1:] != test[:-1]) + 1).tolist()
+    edges = [0] * bool(test[0]) + edges + [len(test)] * bool(test[-1])
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 

@@ -14,6 +14,8 @@ import numpy as np
 
 from pywgsl.runtime.ids import Ids
 
+_SHORT = 8
+
 
 def workgroup_sum(ids: Ids, value: Any, over: str, depth: int = 0) -> Any:
     """The sum over each workgroup."""
@@ -70,31 +72,28 @@ def by_lane(ids: Ids, value: Any, depth: int) -> Any:
 
     The axes along which workgroups lie follow, then those of components.
     """
-    rank = len(ids.counts)
-    shape = np.shape(value)
-    lanes, inner = shape[: len(shape) - depth], shape[len(shape) - depth :]
-    local = ids.local_axes
-    full = [1] * (rank - len(lanes)) + list(lanes)
-    value = np.reshape(value, (*full, *inner))
+    rank, local = len(ids.counts), ids.local_axes
+    full = list(np.shape(value))
+    full = [1] * (rank + depth - len(full)) + full
+    value = np.reshape(value, full)
     for axis in local:
         full[axis] = ids.counts[axis]
-    value = np.broadcast_to(value, (*full, *inner))
-    value = np.moveaxis(value, [rank + axis for axis in local], range(len(local)))
+    order = [*local, *(k for k in range(rank + depth) if k not in local)]
+    value = np.broadcast_to(value, full).transpose(order)
     return value if len(local) == 1 else value.reshape(-1, *value.shape[len(local) :])
 
 
 def by_place(ids: Ids, lanes: Any, over: str, depth: int) -> Any:
     """What `by_lane` gave, with the axes of the block's arrays again."""
-    rank, local = len(ids.counts), ids.local_axes
+    local = ids.local_axes
     value = lanes.reshape(*(ids.counts[axis] for axis in local), *lanes.shape[1:])
-    value = np.moveaxis(value, range(len(local)), [rank + axis for axis in local])
+    value = np.moveaxis(value, range(len(local)), local)
     return _trimmed(ids, value, over, depth)
 
 
 def _of_groups(ids: Ids, groups: Any, over: str, depth: int) -> Any:
     """A value for each workgroup, with the axes of the block's arrays again."""
-    rank = len(ids.counts)
-    value = np.expand_dims(groups, [rank + axis for axis in ids.local_axes])
+    value = np.expand_dims(groups, ids.local_axes)
     return _trimmed(ids, value, over, depth)
 
 
@@ -113,6 +112,9 @@ def joined(join: Callable[[Any, Any], Any], lanes: Any) -> Any:
         head[: count - reach] = join(head[: count - reach], lanes[reach:])
         lanes, reach = head, reach >> 1
     while reach:
+        if reach == _SHORT:
+            # Where lanes are the fastest axis, NumPy would go through few at a time.
+            lanes = np.ascontiguousarray(lanes)
         lanes = join(lanes[:reach], lanes[reach:])
         reach >>= 1
     return lanes[0]

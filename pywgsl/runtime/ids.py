@@ -143,11 +143,10 @@ class Ids:
         pairs = zip(letters[first:], self.counts[first:], strict=True)
         return tuple([count if letter in axes else 1 for letter, count in pairs])
 
-    @property
+    @cached_property
     def local_axes(self) -> tuple[int, ...]:
-        """The positions, from the last one back, of the axes inside a workgroup."""
-        letters = self._launch.letters
-        return tuple([k - len(letters) for k, letter in enumerate(letters) if letter.islower()])
+        """The positions of the axes inside a workgroup."""
+        return tuple([k for k, letter in enumerate(self._launch.letters) if letter.islower()])
 
     def memory(self, axes: str, shape: Shape, dtype: Any) -> Any:
         """Workgroup memory, zero: one for each workgroup along `axes`, slowest first."""
@@ -170,6 +169,26 @@ class Ids:
             part = Ids(self._launch, self._first, box.counts, box if narrows else None)
             part._firsts = tuple(map(int.__add__, self._firsts, box.firsts))
             yield part
+
+    def strides(self, start: Affine, stop: Any, step: Any) -> Iterator[tuple[Ids, Affine]]:
+        """Yield for each trip of `range(start, stop, step)` the lanes that make it, and the index.
+
+        `start` grows along one axis.
+        """
+        stop, step, trip = int(stop), int(step), 0
+        whole = next(self.parts())
+        while step:
+            bound = stop - trip * step
+            lanes = start < bound if step > 0 else start > bound
+            if not lanes.runs:
+                return
+            index = start + trip * step
+            if lanes.runs == [(0, self.counts[lanes.axis])]:
+                yield whole, index
+            else:
+                for part in self.parts(lanes):
+                    yield part, part.of(index)
+            trip += 1
 
     def of(self, value: Any, depth: int = 0) -> Any:
         """The lanes of this part, of a value (with `depth` axes of components) in the whole."""

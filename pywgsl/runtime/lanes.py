@@ -17,7 +17,7 @@ import numpy as np
 
 from pywgsl import numerics
 from pywgsl.runtime.access import Mask, expanded
-from pywgsl.runtime.affine import Affine, Shape
+from pywgsl.runtime.affine import Affine, Shape, runs
 from pywgsl.runtime.ids import Ids
 
 
@@ -60,20 +60,23 @@ def merge(mask: Mask, new: Any, old: Any, depth: int = 0) -> Any:
     return numerics.where(expanded(mask, depth), new, old)
 
 
-# A mask along one axis that leaves out a few rows or columns, as conditions at a border do.
+# A mask along one axis that leaves out a few runs of lanes, as conditions at a border do.
 _MANY, _FEW = 64, 4
 
 
 def _patched(mask: Mask, new: Any, old: Any) -> Any:
-    """`new` with a few rows or columns of `old`, or None if the mask leaves out more."""
-    missing = np.flatnonzero(~mask)
-    if len(missing) > _FEW or mask.shape[0] != mask.size:
+    """`new` with a few runs of lanes of `old`, or None if the mask leaves out more."""
+    if mask.shape[0] != mask.size:
+        return None
+    missing = runs(~mask.ravel())
+    if len(missing) > _FEW:
         return None
     shape = np.broadcast_shapes(np.shape(new), np.shape(old), mask.shape)
     result, old = np.array(np.broadcast_to(new, shape)), np.broadcast_to(old, shape)
     across = (slice(None),) * (mask.ndim - 1)
-    for position in missing:
-        result[(..., position, *across)] = old[(..., position, *across)]
+    for first, end in missing:
+        lanes = (..., slice(first, end), *across)
+        result[lanes] = old[lanes]
     return result
 
 
