@@ -21,6 +21,7 @@ from pywgsl.frontend.definition import (
     Helper,
     KernelParameter,
     Kind,
+    Launchable,
     TypeParameter,
 )
 from pywgsl.runtime.devices import Device, device
@@ -42,7 +43,7 @@ _MAX_LAUNCHERS = 256
 _MAX_STATES = 8
 
 
-class Kernel:
+class Kernel(Launchable):
     """A compiled function; made by the decorator `kernel`.
 
     `kernel[shape](*args)` runs it: `shape` is the number of invocations along x, y and z (an int

@@ -29,7 +29,9 @@ from pywgsl.frontend.convert import (
     describe,
     known_value,
     number_of,
+    parenthesized,
 )
+from pywgsl.frontend.definition import Launchable
 from pywgsl.frontend.generics import resolve
 from pywgsl.ir import BinaryOp
 from pywgsl.source import Span
@@ -193,6 +195,12 @@ def host_subscript(
     """Return what a form such as `array[f32, 4]` makes of the objects in its brackets."""
     if isinstance(base.value, Undeclared):
         number_of(ctx, base, "a named array")
+    if isinstance(base.value, lang.Ids | lang.WorkgroupSize):
+        text = base.span.text
+        fix = f"its components are `{text}.x`, `{text}.y` and `{text}.z`"
+        ctx.error("E0301", f"`{text}` cannot be subscripted", node.span, help=fix)
+    if isinstance(base.value, Launchable):
+        refuse_launch(ctx, base)
     parts = []
     for item in items:
         known = item.value if isinstance(item, Host) else known_value(ctx, number_of(ctx, item))
@@ -209,6 +217,18 @@ def host_subscript(
         return Host(found, node.span)
     read = partial(operator.getitem, base.value, key)
     return host_value(ctx, found, node.span, Origin(base.value, repr(key), read))
+
+
+def refuse_launch(ctx: Context, kernel: Host) -> NoReturn:
+    """Say that a kernel does not run another."""
+    name = getattr(kernel.value, "__name__", kernel.span.text)
+    ctx.error(
+        "E0313",
+        f"`{kernel.span.text}` is a kernel, which only the host can run",
+        kernel.span,
+        help=f"for what both do, write a function decorated with `@{suggestions.module_name(ctx)}"
+        f".function`, and call it here and in `{name}`",
+    )
 
 
 def _unknown_subscript(ctx: Context, base: Host, item: Value) -> NoReturn:
@@ -278,7 +298,11 @@ def _index_value(ctx: Context, i: ir.Expr) -> ir.Expr:
     if i.type is ABSTRACT_INT:
         return concrete(ctx, i)
     if i.type not in (I32, U32):
-        fix = f"convert it: `i32({i.span.text})`" if isinstance(i.type, Scalar) else None
+        fix = None
+        if isinstance(i.type, Scalar):
+            fix = f"convert it: `i32({i.span.text})`"
+        elif isinstance(i.type, Vector):
+            fix = f"pick a component: `{parenthesized(i.span.text)}.x`"
         ctx.error(
             "E0317", f"an index must be an integer, but this is {describe(i)}", i.span, help=fix
         )

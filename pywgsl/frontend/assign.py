@@ -12,7 +12,7 @@ from pywgsl.errors import Label
 from pywgsl.frontend import operators
 from pywgsl.frontend.access import component as attribute
 from pywgsl.frontend.access import index, tuple_items
-from pywgsl.frontend.annotations import type_help
+from pywgsl.frontend.annotations import as_parameter, type_help
 from pywgsl.frontend.context import (
     Abort,
     Context,
@@ -49,16 +49,28 @@ from pywgsl.types import (
     Scalar,
     Type,
     Vector,
+    scalar_of,
 )
 
 
 def assign(ctx: Context, node: syntax.Assign) -> None:
     """Check `a = b = value`."""
+    ctx.goal = _held(ctx, node.targets[0])
     found = value(ctx, node.value)
     if len(node.targets) > 1:
         found = _kept(ctx, found)
     for target in node.targets:
         store(ctx, target, found, node.value)
+
+
+def _held(ctx: Context, target: syntax.Expr) -> Scalar | None:
+    """Return what scalars an array holds of which a target is an element."""
+    if not isinstance(target, syntax.Subscript) or not isinstance(target.base, syntax.Name):
+        return None
+    base = ctx.web_values.get(ctx.scope.reads.get(target.base, -1))
+    if base is None or isinstance(base, Host | TupleValue):
+        return None
+    return scalar_of(base.type.element) if isinstance(base.type, RuntimeArray) else None
 
 
 def _kept(ctx: Context, found: Value) -> Value:
@@ -86,6 +98,8 @@ def store(ctx: Context, target: syntax.Expr, found: Value, source: syntax.Expr) 
             _store_tuple(ctx, targets, found, source, span)
         case syntax.Subscript() | syntax.Attribute():
             before = len(ctx.out)
+            if isinstance(found, TupleValue):
+                _refuse_tuple(ctx, found, place(ctx, target), target)
             new = number_of(ctx, found)
             where = place(ctx, target)
             if has_memory_load(new, ctx.program) and changes_memory(ctx.out[before:], ctx.program):
@@ -93,6 +107,18 @@ def store(ctx: Context, target: syntax.Expr, found: Value, source: syntax.Expr) 
             _store_place(ctx, where, new, target)
         case _:
             _not_a_place(ctx, target)
+
+
+def _refuse_tuple(ctx: Context, found: TupleValue, where: ir.Expr, target: syntax.Expr) -> NoReturn:
+    """Say that an element holds no tuple, and how to make of it what it does hold."""
+    count, fix = len(found.items), None
+    if isinstance(where.type, Vector) and where.type.width == count:
+        items = ", ".join(item.span.text for item in found.items)
+        fix = f"make a vector of it: `{where.type}({items})`"
+    elif isinstance(where.type, Scalar):
+        fix = "assign each item to an element of its own"
+    message = f"`{target.span.text}` is `{where.type}`, but this is a tuple of {count}"
+    ctx.error("E0303", message, found.span, *_declared(ctx, where), help=fix)
 
 
 def _store_name(ctx: Context, target: syntax.Name, found: Value) -> None:
@@ -198,7 +224,13 @@ def _store_tuple(
     if not isinstance(found, TupleValue):
         found = number_of(ctx, found)
         if not is_tuple(found.type):
-            ctx.error("E0322", f"cannot unpack {describe(found)} into {len(targets)} targets", span)
+            fix = None
+            if isinstance(found.type, Vector) and found.type.width == len(targets):
+                base = parenthesized(source.span.text)
+                components = ", ".join(f"{base}.{c}" for c in "xyzw"[: len(targets)])
+                fix = f"name its components: `{span.text} = {components}`"
+            message = f"cannot unpack {describe(found)} into {len(targets)} targets"
+            ctx.error("E0322", message, span, help=fix)
         if not is_simple(found):
             found = ctx.temporary(found, "results")
     items = list(tuple_items(found) or ())
@@ -296,6 +328,7 @@ def augmented(ctx: Context, node: syntax.Augmented) -> None:
         _store_name(ctx, node.target, new)
         return
     assert isinstance(node.target, syntax.Subscript | syntax.Attribute)
+    ctx.goal = _held(ctx, node.target)
     where = _once(ctx, place(ctx, node.target))
     position = len(ctx.out)
     operand = expression(ctx, node.value)
@@ -349,18 +382,19 @@ def _once(ctx: Context, where: ir.Expr) -> ir.Expr:
 def place(ctx: Context, target: syntax.Subscript | syntax.Attribute) -> ir.Expr:
     """Return the memory that a target denotes."""
     base: Value
-    if isinstance(target.base, syntax.Subscript | syntax.Attribute):
-        base = place(ctx, target.base)
-    elif isinstance(target.base, syntax.Name):
-        base = value(ctx, target.base)
-    else:
+    root = _root(target)
+    if not isinstance(root, syntax.Name):
         _not_a_place(ctx, target)
+    if isinstance(target.base, syntax.Subscript | syntax.Attribute) and root.id in ctx.scope.locals:
+        base = place(ctx, target.base)
+    else:
+        base = value(ctx, target.base)
     if isinstance(base, TupleValue) and isinstance(target, syntax.Subscript):
         base = index(ctx, base, [number_of(ctx, i) for i in values(ctx, target.indices)], target)
         if not isinstance(base, Host | TupleValue) and isinstance(base.type, RuntimeArray):
             return base
     if isinstance(base, Host | TupleValue | ir.Literal):
-        _not_a_place(ctx, target)
+        _not_a_place(ctx, target, base)
     if isinstance(target, syntax.Attribute):
         found: Value = attribute(ctx, number_of(ctx, base), target)
     else:
@@ -371,22 +405,27 @@ def place(ctx: Context, target: syntax.Subscript | syntax.Attribute) -> ir.Expr:
     return found
 
 
-def _not_a_place(ctx: Context, target: syntax.Expr) -> NoReturn:
-    ctx.error(
-        "E0320",
-        f"`{target.span.text}` cannot be assigned to",
-        target.span,
-        help="variables of the kernel can be assigned to, and elements of arrays",
-    )
+def _root(target: syntax.Expr) -> syntax.Expr:
+    """Return what a target is an element or component of."""
+    while isinstance(target, syntax.Subscript | syntax.Attribute):
+        target = target.base
+    return target
+
+
+def _not_a_place(ctx: Context, target: syntax.Expr, base: Value | None = None) -> NoReturn:
+    fix = "variables of the kernel can be assigned to, and elements of arrays"
+    if isinstance(base, Host) and isinstance(base.value, lang.Ids | lang.WorkgroupSize):
+        fix = f"copy it and change the copy: `own = {target.span.text}`"
+    elif isinstance(base, Host) and isinstance(target, syntax.Subscript):
+        fix = as_parameter(target.base.span.text, base.value) or fix
+    ctx.error("E0320", f"`{target.span.text}` cannot be assigned to", target.span, help=fix)
 
 
 def _check_writable(ctx: Context, found: ir.Expr, target: syntax.Expr) -> None:
     root = ir.root(found)
     if not isinstance(root, ir.Local | ir.Global):
         _not_a_place(ctx, target)
-    name = target
-    while isinstance(name, syntax.Subscript | syntax.Attribute):
-        name = name.base
+    name = _root(target)
     if not isinstance(name, syntax.Name) or isinstance(root.type, RuntimeArray):
         return
     if ctx.scope.reads.get(name) in ctx.scope.parameters.values():

@@ -11,6 +11,7 @@ import numpy as np
 from pywgsl import ir, lang, syntax
 from pywgsl.builtins import BUILTINS, FROM_PYTHON, Builtin, Scope
 from pywgsl.frontend import fold
+from pywgsl.frontend.access import refuse_launch
 from pywgsl.frontend.context import Abort, Context, Host, TupleValue, Undeclared, Value
 from pywgsl.frontend.convert import (
     coerce,
@@ -21,7 +22,7 @@ from pywgsl.frontend.convert import (
     known_value,
     number_of,
 )
-from pywgsl.frontend.definition import Helper
+from pywgsl.frontend.definition import Helper, Launchable
 from pywgsl.frontend.shared import atomic_place
 from pywgsl.frontend.suggestions import closest, module_name
 from pywgsl.source import Span
@@ -53,6 +54,7 @@ _NUMPY_TYPES: dict[Any, Scalar] = {
     np.uint32: U32,
     np.bool_: BOOL,
 }
+_ARRAY_MAKERS = {np.zeros, np.empty, np.ones, np.full}
 #: Tint takes no more in the variables of a function.
 _MOST_BYTES = 65536
 
@@ -71,6 +73,10 @@ def call(
     function = callee.value
     if isinstance(function, Helper):
         return ctx.program.invoke(ctx, function, args, keywords, span)
+    if isinstance(function, Launchable):
+        refuse_launch(ctx, callee)
+    if _hashable(function) and function in _ARRAY_MAKERS:
+        _refuse_array_maker(ctx, callee, args, span)
     if keywords:
         keyword = keywords[0][0]
         ctx.error(
@@ -88,8 +94,21 @@ def call(
         if row.scope is Scope.ATOMIC:
             place = atomic_place(ctx, row, args, span)
             return _builtin(ctx, row, [place, *_numbers(ctx, args[2:])], span)
+        if row.name in ("min", "max") and len(args) == 1:
+            _refuse_single(ctx, row, args[0], span)
         return _builtin(ctx, row, _numbers(ctx, args), span)
     return _form(ctx, callee, args, span)
+
+
+def _refuse_array_maker(ctx: Context, callee: Host, args: Sequence[Value], span: Span) -> NoReturn:
+    """Say what makes an array instead of `np.zeros(4)`."""
+    lengths = args[0].span.text.strip("()").rstrip(", ") if args else "n"
+    dtype = args[1].value if len(args) > 1 and isinstance(args[1], Host) else None
+    element = _NUMPY_TYPES.get(dtype, F32) if _hashable(dtype) else F32
+    maker = f"{module_name(ctx)}.local_array({element}, {lengths})"
+    fix = f"an array of the invocation's own is `{maker}`"
+    message = f"`{callee.span.text}` is not a function of the language"
+    ctx.error("E0313", message, callee.span, help=fix)
 
 
 def _by_python(ctx: Context, function: Any, args: Sequence[Value], span: Span) -> Value | None:
@@ -365,6 +384,16 @@ def _length(ctx: Context, args: Sequence[Value], span: Span) -> ir.Expr:
 # ----------------------------------------------------------------------------------- builtins
 
 
+def _refuse_single(ctx: Context, row: Builtin, arg: Value, span: Span) -> NoReturn:
+    """Say what to write for the largest element of an array, or for `max(x)` of one number."""
+    fix, text = None, arg.span.text
+    if not isinstance(arg, Host | TupleValue) and isinstance(arg.type, RuntimeArray | FixedArray):
+        fix = f"loop over the array: `result = {row.name}(result, {text}[k])`"
+    elif isinstance(arg, TupleValue):
+        fix = f"give each value: `{row.name}({', '.join(item.span.text for item in arg.items)})`"
+    ctx.error("E0311", f"`{row.name}` takes at least two values", span, help=fix)
+
+
 def _builtin(ctx: Context, row: Builtin, args: list[ir.Expr], span: Span) -> ir.Expr:
     if row.name in ("min", "max") and len(args) > 2:
         first, second, *rest = args
@@ -372,8 +401,6 @@ def _builtin(ctx: Context, row: Builtin, args: list[ir.Expr], span: Span) -> ir.
         for arg in rest:
             result = _builtin(ctx, row, [result, arg], span)
         return result
-    if row.name in ("min", "max") and len(args) == 1:
-        ctx.error("E0311", f"`{row.name}` takes at least two values", span)
     types = [arg.type for arg in args if arg.type is not None]
     match = next((m for s in row.signatures if (m := s.match(types)) is not None), None)
     if match is None:

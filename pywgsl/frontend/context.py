@@ -238,6 +238,7 @@ class Context:
         self.returns_value: Span | None = None
         self.returns_nothing: Span | None = None
         self.is_kernel = False
+        self.goal: Scalar | None = None  # what the element holds that is being assigned
         self.declared: dict[str, Span] = {}
         self.effect = False
         self.changed = False

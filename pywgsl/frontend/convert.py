@@ -370,11 +370,13 @@ def _no_common_type(
 ) -> NoReturn:
     fix = None
     if {a, b} == {I32, U32}:
-        signed = left if a is I32 else right
-        fix = f"convert one: `u32({signed.span.text})`" if signed.span.text else "convert one"
-        if signed.span.text:
-            unsigned = right if a is I32 else left
-            fix += f" or `i32({unsigned.span.text})`"
+        signed, unsigned = (left, right) if a is I32 else (right, left)
+        fixes = [f"`u32({signed.span.text})`", f"`i32({unsigned.span.text})`"]
+        if ctx.goal is I32:
+            fixes.reverse()
+        fix = "convert one"
+        if signed.span.text and unsigned.span.text:
+            fix += f": {fixes[0]} or {fixes[1]}"
     elif {a, b} == {F16, F32}:
         half = left if a is F16 else right
         fix = f"convert one: `f32({half.span.text})`"

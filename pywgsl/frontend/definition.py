@@ -70,6 +70,10 @@ class KernelParameter:
     span: Span
 
 
+class Launchable:
+    """What the host runs over a shape; `pywgsl.kernel.Kernel` is the author's side of it."""
+
+
 class Helper:
     """A function that kernels may call; `pywgsl.kernel.Function` is the author's side of it."""
 
