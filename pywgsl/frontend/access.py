@@ -350,7 +350,8 @@ def _tuple_item(
         ctx.error(
             "E0319", f"index {position} is outside of a tuple of {len(items)}", indices[0].span
         )
-    return items[position]
+    item = items[position]
+    return Host(item.value, node.span) if isinstance(item, Host) else item
 
 
 def _tuple_help(ctx: Context, base: TupleValue | ir.Expr, node: syntax.Subscript) -> str | None:
