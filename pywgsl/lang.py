@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar
 
 from pywgsl import ir
 from pywgsl.collectives import OnlyInKernelsError
-from pywgsl.types import F16, F32, I32, U32, FixedArray, Matrix, RuntimeArray, Scalar, Type, Vector
+from pywgsl.types import (
+    F16,
+    F32,
+    I32,
+    U32,
+    FixedArray,
+    Matrix,
+    RuntimeArray,
+    Scalar,
+    Struct,
+    Type,
+    Vector,
+)
 
 T = TypeVar("T")
 
@@ -43,6 +55,15 @@ if TYPE_CHECKING:
     mat4x2f: TypeAlias = Any
     mat4x3f: TypeAlias = Any
     mat4x4f: TypeAlias = Any
+    mat2x2h: TypeAlias = Any
+    mat2x3h: TypeAlias = Any
+    mat2x4h: TypeAlias = Any
+    mat3x2h: TypeAlias = Any
+    mat3x3h: TypeAlias = Any
+    mat3x4h: TypeAlias = Any
+    mat4x2h: TypeAlias = Any
+    mat4x3h: TypeAlias = Any
+    mat4x4h: TypeAlias = Any
 
     class Array(Generic[T]):
         """A storage buffer with one axis."""
@@ -137,12 +158,15 @@ class ConstType:
         return f"Const[{self.kind.__name__}]"
 
 
+_TYPES = TypeVar | Scalar | Vector | Matrix | FixedArray | Struct | RuntimeArray
+
+
 def as_type(annotation: Any, where: str) -> Type:
     """Return the type that an object stands for; Python's `float` is f32, its `int` i32."""
     if annotation in (float, int, bool):
         return {float: F32, int: I32, bool: Scalar.BOOL}[annotation]
-    if isinstance(annotation, TypeVar | Scalar | Vector | Matrix | FixedArray | RuntimeArray):
-        return annotation  # type: ignore[return-value]
+    if isinstance(annotation, _TYPES):
+        return annotation  # type: ignore[return-value]  # a variable is replaced later
     raise TypeError(f"{where} takes a type such as f32, i32 or vec4f, not {annotation!r}")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pywgsl import ir
-from pywgsl.codegen.layout import Grid, LaunchSize, UniformLayout, guarded_axes
+from pywgsl.codegen.layout import Grid, LaunchSize, UniformLayout, guarded_axes, stored
 from pywgsl.codegen.to_wgsl import Wgsl, to_wgsl
-from pywgsl.types import RuntimeArray, Scalar, Type, align_of, size_of
+from pywgsl.types import RuntimeArray, Scalar, Struct, Type, align_of, size_of
 
 #: WebGPU's limits on every device, by their names there.
 DEFAULT_LIMITS = {
@@ -28,6 +28,7 @@ def reflect(module: ir.Module) -> dict[str, Any]:
     `binding`, `kind` (`storage` or `uniform`), and for buffers `access`, `type` (of an element),
     `ndim` and `stride` (bytes from element to element); `uniform`, with `size` in bytes and
     `fields` (`name`, `type`, `offset`, `size`, `carries`), or None if there is no struct;
+    `structs` by name, each with `size`, `align` and `fields` (`name`, `type`, `offset`, `size`);
     `constants` by name, type variables among them; `launch`; `requires`.
     """
     wgsl = to_wgsl(module)
@@ -38,6 +39,7 @@ def reflect(module: ir.Module) -> dict[str, Any]:
         "workgroup_size": list(module.workgroup_size),
         "bindings": _bindings(module, wgsl),
         "uniform": _uniform(layout) if layout.size else None,
+        "structs": {struct.name: _struct(struct) for struct in module.structs},
         "constants": {
             name: str(value) if isinstance(value, Scalar) else value
             for name, value in module.constants
@@ -84,6 +86,14 @@ def _bindings(module: ir.Module, wgsl: Wgsl) -> list[dict[str, Any]]:
         binding = {"name": "uniforms", "group": 0, "binding": len(bindings), "kind": "uniform"}
         bindings.append(binding)
     return bindings
+
+
+def _struct(struct: Struct) -> dict[str, Any]:
+    fields = [
+        {"name": f.name, "type": str(stored(f.type)), "offset": offset, "size": size_of(f.type)}
+        for f, offset in zip(struct.fields, struct.offsets, strict=True)
+    ]
+    return {"size": struct.size, "align": struct.align, "fields": fields}
 
 
 def _uniform(layout: UniformLayout) -> dict[str, Any]:

@@ -7,10 +7,14 @@ which take the type of their context.
 from __future__ import annotations
 
 import enum
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+
+_T = TypeVar("_T")
 
 
 class Scalar(enum.Enum):
@@ -188,7 +192,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """Named members, laid out by WGSL's rules."""
+    """Named members, laid out by WGSL's rules; calling one makes a value on the host."""
 
     name: str
     fields: tuple[Field, ...]
@@ -197,6 +201,50 @@ class Struct:
         return self.name
 
     __repr__ = __str__
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        """Return a value for the host: a NumPy record. Without arguments, all is zero.
+
+        Raises:
+            TypeError: a member is missing, unknown or given twice, or a value does not suit it.
+        """
+        given = self.bind(values, named)
+        result: Any = np.zeros((), np.dtype((np.record, self.dtype)))[()]
+        for member in self.fields if given else ():
+            where = f"`{member.name}` of `{self}`"
+            result[member.name] = host_value(member.type, given[member.name], where)
+        return result
+
+    def bind(self, values: Sequence[_T], named: Mapping[str, _T]) -> dict[str, _T]:
+        """Return what a call gives for each member, or nothing for a call without arguments.
+
+        Raises:
+            TypeError: a member is missing, unknown or given twice.
+        """
+        names = [member.name for member in self.fields]
+        if len(values) > len(names):
+            raise TypeError(f"`{self}` has {len(names)} members, but got {len(values)} values")
+        given = dict(zip(names, values, strict=False))
+        for name, value in named.items():
+            if name not in names:
+                known = ", ".join(f"`{n}`" for n in names)
+                raise TypeError(f"`{self}` has no member `{name}`; it has {known}")
+            if name in given:
+                raise TypeError(f"`{self}` got `{name}` twice")
+            given[name] = value
+        missing = ", ".join(f"`{name}`" for name in names if name not in given)
+        if given and missing:
+            raise TypeError(f"`{self}` takes all of its members or none; here it misses {missing}")
+        return given
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's structured dtype with WGSL's offsets and stride.
+
+        A bool is NumPy's; rows of three in arrays and matrices lie together. Where a GPU has more
+        room for these, the runtime moves them.
+        """
+        return _struct_dtype(self)
 
     def field_type(self, name: str) -> Type | None:
         """Return the type of member `name`, or None if there is none."""
@@ -223,6 +271,13 @@ class Struct:
     def align(self) -> int:
         """WGSL's alignment, in bytes."""
         return max((align_of(member.type) for member in self.fields), default=1)
+
+
+@dataclass(frozen=True, slots=True)
+class TupleStruct(Struct):
+    """The struct in which several results of a helper travel."""
+
+    __repr__ = Struct.__str__
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +322,75 @@ def align_of(type_: Type) -> int:
     if isinstance(type_, RuntimeArray):
         return align_of(type_.element)
     return type_.align
+
+
+def dtype_of(type_: Type) -> np.dtype[Any]:
+    """Return the NumPy dtype of a value, with the axes of its components."""
+    match type_:
+        case Scalar() | Struct():
+            return type_.dtype
+        case Vector(width=width, scalar=scalar):
+            return np.dtype((scalar.dtype, (width,)))
+        case Matrix(columns=columns, rows=rows, scalar=scalar):
+            return np.dtype((scalar.dtype, (columns, rows)))
+        case FixedArray(element=element, length=length):
+            base, shape = _split(dtype_of(element))
+            return np.dtype((base, (length, *shape)))
+        case _:
+            raise TypeError(f"{type_} has no dtype of its own")
+
+
+def _split(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    return dtype.subdtype or (dtype, ())
+
+
+@functools.cache
+def _struct_dtype(struct: Struct) -> np.dtype[Any]:
+    return np.dtype(
+        {
+            "names": [member.name for member in struct.fields],
+            "formats": [dtype_of(member.type) for member in struct.fields],
+            "offsets": list(struct.offsets),
+            "itemsize": struct.size,
+        }
+    )
+
+
+#: Which kinds of numbers become which by themselves, by NumPy's letters.
+_KINDS_FOR = {"b": "b", "i": "iu", "u": "iu", "f": "fiu"}
+
+
+def host_value(type_: Type, value: Any, where: str) -> Any:
+    """Return a value of the host as one of a type, as a record's member takes it.
+
+    Structs are given as records (of any layout) or dicts, all else as NumPy takes it.
+
+    Raises:
+        TypeError: it is of another shape or kind, or too large.
+    """
+    if isinstance(type_, Struct):
+        names = getattr(getattr(value, "dtype", None), "names", None)
+        if names is not None and np.shape(value) == ():
+            value = {name: value[name] for name in names}
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{where} takes a `{type_}`, or a dict of its members, not {value!r}")
+        return type_(**value)
+    dtype = dtype_of(type_)
+    base, shape = _split(dtype)
+    if base.names is not None:
+        assert isinstance(type_, FixedArray)
+        element = type_.element
+        return np.array([host_value(element, item, where) for item in value], dtype_of(element))
+    array = np.asarray(value)
+    if array.shape != shape or array.dtype.kind not in _KINDS_FOR[base.kind]:
+        what = f"{base} values of shape {shape}" if shape else f"a number of type {base}"
+        raise TypeError(f"{where} takes {what}, not {value!r}")
+    with np.errstate(over="ignore"):
+        converted = array.astype(base)
+    finite = np.isfinite(converted) | ~np.isfinite(array)
+    if not np.all(finite if base.kind == "f" else converted == array):
+        raise TypeError(f"{where} takes {base} values, and {value!r} is too large")
+    return converted
 
 
 def scalar_of(type_: Type) -> Scalar | None:

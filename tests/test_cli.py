@@ -27,6 +27,28 @@ def count(y: Array[i32]):
 not_a_kernel = 1
 """
 
+TYPED = """
+from typing import TypeVar
+import pywgsl as pw
+from pywgsl import Array, f16, f32, i32
+
+T = TypeVar("T", f32, f16)
+
+@pw.kernel
+def halve(x: Array[T]):
+    x[pw.global_id.x] *= 0.5
+
+@pw.struct
+class Pair:
+    first: f32
+    second: i32
+
+@pw.kernel
+def pair(x: Array[Pair]):
+    i = pw.global_id.x
+    x[i] = Pair(0.5, i)
+"""
+
 WRONG = """
 import pywgsl as pw
 from pywgsl import Array, f32
@@ -44,6 +66,13 @@ def kernels(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.fixture
+def typed(tmp_path: Path) -> str:
+    path = tmp_path / "typed_kernels.py"
+    path.write_text(TYPED)
+    return str(path)
+
+
 def test_wgsl_is_printed(kernels: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["wgsl", f"{kernels}:count"]) == 0
     out, err = capsys.readouterr()
@@ -55,6 +84,26 @@ def test_wgsl_is_printed(kernels: str, capsys: pytest.CaptureFixture[str]) -> No
 def test_a_constant_is_given_by_name(kernels: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["wgsl", f"{kernels}:scale", "--const", "times=3"]) == 0
     assert capsys.readouterr().out.count("value *= uniforms.factor;") == 3
+
+
+def test_a_type_is_given_by_name(typed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["wgsl", f"{typed}:halve", "--const", "T=f16"]) == 0
+    assert "array<f16>" in capsys.readouterr().out
+    assert main(["wgsl", f"{typed}:halve", "--const", "T=f8"]) == 2
+    assert "`T` takes f32 or f16, but got `f8`" in capsys.readouterr().err
+    run = ["run", f"{typed}:halve", "--shape", "2", "--device", "numpy", "x=ones:2"]
+    assert main([*run, "--const", "T=f16"]) == 0
+    assert capsys.readouterr().out == "x: float16[2] on numpy\n[0.5 0.5]\n"
+
+
+def test_structs_start_as_zeros(typed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run = ["run", f"{typed}:pair", "--shape", "2", "--device", "numpy"]
+    assert main([*run, "x=zeros:2"]) == 0
+    assert capsys.readouterr().out == (
+        "x: structured (first, second)[2] on numpy\n[(0.5, 0) (0.5, 1)]\n"
+    )
+    assert main([*run, "x=random:2"]) == 2
+    assert "`x` holds structs, which come from a file or zeros:N" in capsys.readouterr().err
 
 
 def test_output_goes_to_a_file(

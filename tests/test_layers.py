@@ -17,7 +17,7 @@ LAYERS = [
     ("pywgsl.table",),
     ("pywgsl.collectives",),
     ("pywgsl.builtins", "pywgsl.syntax", "pywgsl.lang"),
-    ("pywgsl.analysis",),
+    ("pywgsl.analysis", "pywgsl.structs"),
     ("pywgsl.codegen", "pywgsl.frontend"),
     ("pywgsl.reflection", "pywgsl.runtime"),
     ("pywgsl.from_source",),

@@ -123,7 +123,9 @@ class PlaceReader(ABC):
             function = "load" if place.is_even else "gather"
             text = f"{function}({', '.join([place.base.text, *place.index_texts])})"
             changes = self._changes(place.root)
-            view = changes and (axes != UNIFORM or bool(place.inner))
+            # Of one element NumPy gives a number, or a view of a struct.
+            composite = bool(place.inner) or isinstance(node.type, Struct)
+            view = changes and (axes != UNIFORM or composite)
             return Value(text, axes=axes, spread=spread, view=view)
         key = place.component
         if key is not None:

@@ -12,9 +12,18 @@ from pywgsl.analysis.uses import IdKey, ModuleUses, Uses, structs_in
 from pywgsl.builtins import BUILTINS
 from pywgsl.codegen.atomics import Atomics
 from pywgsl.codegen.collectives import LOCAL_INDEX, Collectives
-from pywgsl.codegen.layout import AxisLength, Grid, Origin, UniformLayout, stored, uniform_layout
+from pywgsl.codegen.layout import (
+    AxisLength,
+    Grid,
+    Origin,
+    ParameterValue,
+    UniformLayout,
+    stored,
+    uniform_layout,
+)
 from pywgsl.codegen.loop_names import shared_indices
 from pywgsl.codegen.names import FORBIDDEN, MODULE_SPOKEN_FOR, SPOKEN_FOR, fresh, rename
+from pywgsl.codegen.packed import fits_uniform, part_of, unpacked
 from pywgsl.codegen.prelude import Prelude
 from pywgsl.codegen.wgsl_literals import literal
 from pywgsl.types import F32, I32, U32, Atomic, FixedArray, RuntimeArray, Scalar, Struct, Type
@@ -42,6 +51,7 @@ class ModuleScope:
         self.atomics: set[str] = set().union(*(u.atomics for u in uses.all()))
         self.structs = self._reachable_structs()
         self._loaders: dict[str, str] = {}
+        self.loader_texts: list[str] = []
         called = {BUILTINS[name].wgsl or name for u in uses.all() for name in u.builtins}
         taken = MODULE_SPOKEN_FOR | called | avoid
         used = uses.globals()
@@ -104,7 +114,7 @@ class ModuleScope:
         """Return the name of the function that reads a buffer where the index is inside, else 0."""
         if buffer not in self._loaders:
             self._loaders[buffer] = self.prelude.declare(f"load_{buffer}")
-            self.prelude.functions.append(self._loader_text(self.buffers[buffer]))
+            self.loader_texts.append(self._loader_text(self.buffers[buffer]))
         return self._loaders[buffer]
 
     def _loader_text(self, buffer: ir.Buffer) -> str:
@@ -126,6 +136,38 @@ class ModuleScope:
             f"    if ({inside}) {{\n        return {value};\n    }}\n"
             f"    return {self.zero(element)};\n}}"
         )
+
+    def parameter(self, node: ir.Expr) -> str | None:
+        """Return the text of a parameter in the uniform struct, or of a value in one held as words.
+
+        None for anything else: other parts are written behind the whole.
+        """
+        found = part_of(node)
+        if found is None:
+            return None
+        whole, offset = found
+        words, type_ = self.uniform(ParameterValue(whole.name)), ir.type_of(node)
+        if fits_uniform(whole.type):
+            return words if node is whole else None
+        if node is whole:
+            return f"{self._unpacker(whole, words)}()"
+        is_leaf = not isinstance(type_, Struct | FixedArray)
+        return unpacked(type_, words, offset, self.spell) if is_leaf else None
+
+    def _unpacker(self, parameter: ir.Global, words: str) -> str:
+        """Return the name of the function that makes a struct of words."""
+        struct, name = parameter.type, parameter.name
+        assert isinstance(struct, Struct)
+        if name not in self._loaders:
+            self._loaders[name] = self.prelude.declare(f"load_{name}")
+            members = "".join(
+                f"        {unpacked(member.type, words, offset, self.spell)},\n"
+                for member, offset in zip(struct.fields, struct.offsets, strict=True)
+            )
+            head = f"fn {self._loaders[name]}() -> {self.spell(struct)} {{"
+            value = f"    return {self.spell(struct)}(\n{members}    );"
+            self.loader_texts.append(f"{head}\n{value}\n}}")
+        return self._loaders[name]
 
     def index_names(self, buffer: str, taken: AbstractSet[str] = frozenset()) -> list[str]:
         """Return names for the u32 indices of a buffer's element, in a function that takes them."""

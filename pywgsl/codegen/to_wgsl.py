@@ -10,6 +10,7 @@ from pywgsl import ir
 from pywgsl.analysis.uses import ModuleUses, Uses, module_uses
 from pywgsl.builtins import BUILTINS, Scope
 from pywgsl.codegen.layout import Grid, UniformLayout, stored
+from pywgsl.codegen.packed import fits_uniform, packed_type
 from pywgsl.codegen.scope import FunctionScope, ModuleScope
 from pywgsl.codegen.wgsl_entry import Head, id_name, workgroup_size
 from pywgsl.codegen.wgsl_statements import MAX_CHAIN, Statements, chain_length
@@ -113,7 +114,7 @@ def _emit(
     _uniforms(scope, out)
     _bindings(scope, out)
     _variables(scope, out)
-    for text in scope.prelude.functions:
+    for text in (*scope.prelude.functions, *scope.loader_texts):
         for line in text.split("\n"):
             out.line(line)
         out.line("")
@@ -138,10 +139,13 @@ def _uniforms(scope: ModuleScope, out: Writer) -> None:
     out.open(f"struct {scope.uniforms_type}")
     for field in scope.layout.fields:
         type_ = field.type
-        # Uniform buffers want structs at multiples of 16, and nothing in the rest of the last 16.
-        composite = isinstance(type_, Struct | FixedArray)
-        attributes = f"@align(16) @size({-(-field.size // 16) * 16}) " if composite else ""
-        out.line(f"{attributes}{scope.uniform_field(field.origin)}: {scope.spell(type_)},")
+        name, spelled, attributes = scope.uniform_field(field.origin), scope.spell(type_), ""
+        if not fits_uniform(type_):
+            spelled = packed_type(type_)
+        elif isinstance(type_, Struct | FixedArray):
+            # Uniform buffers want structs at multiples of 16, and nothing in the rest of the last.
+            attributes = f"@align(16) @size({-(-field.size // 16) * 16}) "
+        out.line(f"{attributes}{name}: {spelled},")
     out.close()
     out.line("")
 

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from pywgsl import ir
 from pywgsl.builtins import BUILTINS
-from pywgsl.codegen.layout import AxisLength, ParameterValue, stored
+from pywgsl.codegen.layout import AxisLength, stored
 from pywgsl.codegen.scope import FunctionScope
 from pywgsl.codegen.wgsl_collectives import atomic_load, joint_call
 from pywgsl.codegen.wgsl_literals import literal
@@ -425,9 +425,9 @@ class Expressions:
 
     def _raw(self, node: ir.Expr, *, target: bool) -> Code:
         """A place, or a part of a value, as it is kept: a bool that is carried is still a u32."""
+        if (parameter := self._module.parameter(node)) is not None:
+            return Code(parameter)
         match node:
-            case ir.Global(name=name, space=ir.Space.UNIFORM):
-                return Code(self._module.uniform(ParameterValue(name)))
             case ir.Global(name=name):
                 return Code(self._module.globals[name])
             case ir.Member(base=base, field=name):

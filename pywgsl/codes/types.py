@@ -268,4 +268,11 @@ wrong:
     y[i] = add(x[i], h[i])   # def add(a: T, b: T), x: Array[f32], h: Array[f16]
 right:
     y[i] = add(x[i], f32(h[i]))
+
+E0337: two structs of one name
+The structs of a kernel, those of its helpers among them, are told apart by their names.
+wrong:
+    def step(p: Array[cloth.Particle], q: Array[sand.Particle]): …   # two classes `Particle`
+right:
+    def step(p: Array[cloth.Thread], q: Array[sand.Grain]): …
 """

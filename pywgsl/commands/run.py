@@ -15,7 +15,8 @@ from pywgsl.frontend.definition import MISSING, KernelParameter, Kind
 from pywgsl.kernel import Kernel
 from pywgsl.runtime.arrays import DeviceArray
 from pywgsl.runtime.devices import Device, device
-from pywgsl.types import BOOL, Matrix, RuntimeArray, Scalar, Vector, scalar_of
+from pywgsl.runtime.elements import dtype_name, element
+from pywgsl.types import BOOL, Matrix, RuntimeArray, Scalar, Vector
 
 _MAKERS: dict[str, Callable[[tuple[int, ...], np.dtype[Any]], np.ndarray[Any, Any]]] = {
     "zeros": np.zeros,
@@ -53,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         if name in saves:
             _save(saves[name], result)
         if name in written:
-            print(f"{name}: {result.dtype}{list(result.shape)} on {where.name}")
+            print(f"{name}: {dtype_name(result.dtype)}{list(result.shape)} on {where.name}")
             print(np.array2string(result, threshold=20))
     return 0
 
@@ -127,15 +128,12 @@ def _array(name: str, type_: RuntimeArray, text: str) -> np.ndarray[Any, Any]:
     maker, colon, shape_text = text.partition(":")
     if not colon or maker not in _MAKERS:
         return _load(name, text)
-    scalar = scalar_of(type_.element)
-    assert scalar is not None
-    shape = _shape(f"`{name}={maker}:…`", shape_text)
-    if isinstance(type_.element, Vector):
-        shape = (*shape, type_.element.width)
-    if isinstance(type_.element, Matrix):
-        shape = (*shape, type_.element.columns, type_.element.rows)
+    found = element(type_.element)
+    if found.dtype.names is not None and maker != "zeros":
+        raise UsageError(f"`{name}` holds structs, which come from a file or zeros:N, not {maker}")
+    shape = (*_shape(f"`{name}={maker}:…`", shape_text), *found.axes)
     try:
-        return _MAKERS[maker](shape, scalar.dtype)
+        return _MAKERS[maker](shape, found.dtype)
     except (MemoryError, ValueError) as error:
         raise UsageError(f"`{name}={text}` does not fit in memory: {error}") from error
 

@@ -22,7 +22,6 @@ from pywgsl.frontend.context import (
     TupleValue,
     Undeclared,
     Value,
-    is_tuple,
 )
 from pywgsl.frontend.convert import (
     concrete,
@@ -45,6 +44,7 @@ from pywgsl.types import (
     RuntimeArray,
     Scalar,
     Struct,
+    TupleStruct,
     Type,
     Vector,
 )
@@ -157,7 +157,7 @@ def _lengths(base: ir.Expr, span: Span) -> tuple[ir.Expr, ...]:
 def component(ctx: Context, base: ir.Expr, node: syntax.Attribute) -> ir.Expr:
     """Return a component, a swizzle, or a member of a struct."""
     type_ = base.type
-    if isinstance(type_, Struct) and not is_tuple(type_):
+    if isinstance(type_, Struct) and not isinstance(type_, TupleStruct):
         member = type_.field_type(node.name)
         if member is not None:
             return ir.Member(base, node.name, member, span=node.span)
@@ -251,7 +251,9 @@ def _unknown_subscript(ctx: Context, base: Host, item: Value) -> NoReturn:
 
 def index(ctx: Context, base: Value, indices: Sequence[ir.Expr], node: syntax.Subscript) -> Value:
     """Return an element."""
-    if isinstance(base, TupleValue) or (not isinstance(base, Host) and is_tuple(base.type)):
+    if isinstance(base, TupleValue) or (
+        not isinstance(base, Host) and isinstance(base.type, TupleStruct)
+    ):
         return _tuple_item(ctx, base, indices, node)
     base = base if isinstance(base, ir.Global) else number_of(ctx, base)
     if isinstance(base.type, RuntimeArray):
@@ -379,6 +381,6 @@ def tuple_items(value: Value) -> tuple[Value, ...] | None:
     """Return the items of a tuple, or of the struct in which a helper returned them; else None."""
     if isinstance(value, TupleValue):
         return value.items
-    if isinstance(value, Host) or not isinstance(value.type, Struct) or not is_tuple(value.type):
+    if isinstance(value, Host) or not isinstance(value.type, TupleStruct):
         return None
     return tuple(ir.Member(value, f.name, f.type, span=value.span) for f in value.type.fields)

@@ -24,7 +24,6 @@ from pywgsl.frontend.context import (
     has_memory_load,
     is_memory,
     is_simple,
-    is_tuple,
 )
 from pywgsl.frontend.convert import (
     coerce,
@@ -47,6 +46,7 @@ from pywgsl.types import (
     BOOL,
     RuntimeArray,
     Scalar,
+    TupleStruct,
     Type,
     Vector,
     scalar_of,
@@ -223,7 +223,7 @@ def _store_tuple(
 ) -> None:
     if not isinstance(found, TupleValue):
         found = number_of(ctx, found)
-        if not is_tuple(found.type):
+        if not isinstance(found.type, TupleStruct):
             fix = None
             if isinstance(found.type, Vector) and found.type.width == len(targets):
                 base = parenthesized(source.span.text)

@@ -37,6 +37,7 @@ from pywgsl.types import (
     Matrix,
     RuntimeArray,
     Scalar,
+    Struct,
     Type,
     Vector,
     join,
@@ -77,6 +78,8 @@ def call(
         refuse_launch(ctx, callee)
     if _hashable(function) and function in _ARRAY_MAKERS:
         _refuse_array_maker(ctx, callee, args, span)
+    if isinstance(function, Struct):
+        return _construct_struct(ctx, function, args, keywords, span)
     if keywords:
         keyword = keywords[0][0]
         ctx.error(
@@ -85,6 +88,12 @@ def call(
             keyword.span,
             help="give every argument by position",
         )
+    return _positional_call(ctx, callee, args, span)
+
+
+def _positional_call(ctx: Context, callee: Host, args: Sequence[Value], span: Span) -> Value:
+    """Return the value of a call of a builtin, a function of Python, or a form."""
+    function = callee.value
     if not _hashable(function):
         _unknown(ctx, callee)
     if function in FROM_PYTHON and (constant := _by_python(ctx, function, args, span)):
@@ -294,11 +303,32 @@ def _construct_array(ctx: Context, target: FixedArray, args: list[ir.Expr], span
     return ir.Construct(target, parts, span=span)
 
 
+def _construct_struct(
+    ctx: Context,
+    target: Struct,
+    args: Sequence[Value],
+    keywords: Sequence[tuple[syntax.Keyword, Value]],
+    span: Span,
+) -> ir.Expr:
+    """Return a struct of its members, given by position or name; without any, all is zero."""
+    named = {keyword.name: value for keyword, value in keywords}
+    try:
+        given = target.bind(args, named)
+    except TypeError as error:
+        ctx.error("E0311", str(error), span)
+    parts = [
+        coerce(ctx, number_of(ctx, given[m.name]), m.type, f"`{m.name}` of `{target}`")
+        for m in target.fields
+        if given
+    ]
+    return ir.Construct(target, tuple(parts), span=span)
+
+
 def _array_type(ctx: Context, name: str, args: Sequence[Value], span: Span) -> Type:
     """Return the type of `local_array(f32, 8)` and its like: more lengths nest."""
     element = args[0].value if args and isinstance(args[0], Host) else None
     element = _PYTHON_TYPES.get(element, element) if _hashable(element) else element
-    if not isinstance(element, Scalar | Vector | Matrix | FixedArray) or len(args) < 2:
+    if not isinstance(element, Scalar | Vector | Matrix | FixedArray | Struct) or len(args) < 2:
         ctx.error(
             "E0311",
             f"`{name}` takes a type and at least one length",

@@ -34,6 +34,7 @@ from pywgsl.frontend.generics import (
     variable_in,
 )
 from pywgsl.frontend.shared import check_uniform_flow
+from pywgsl.source import Span
 from pywgsl.types import (
     BOOL,
     FixedArray,
@@ -192,17 +193,17 @@ def _module(
     body: ir.Block,
 ) -> ir.Module:
     used = _reachable(program, body)
-    structs: dict[str, Struct] = {}
-    for block in (body, *(f.body for f in used)):
-        for node in ir.walk_block(block):
-            _note_structs(getattr(node, "type", None), structs)
+    parameters = tuple(
+        _declaration(p, program) for p in definition.parameters if p.kind is not Kind.CONST
+    )
+    variables = _named_variables(program, (body, *(f.body for f in used)))
     return ir.Module(
         definition.name,
-        tuple(_declaration(p, program) for p in definition.parameters if p.kind is not Kind.CONST),
+        parameters,
         body,
         program.workgroup_size,
-        structs=tuple(structs.values()),
-        variables=_named_variables(program, (body, *(f.body for f in used))),
+        structs=_structs((*parameters, *variables, *used, *body)),
+        variables=variables,
         functions=used,
         constants=tuple(constants.items()),
         checked=definition.checked,
@@ -222,15 +223,28 @@ def _named_variables(program: Program, blocks: tuple[ir.Block, ...]) -> tuple[ir
     return tuple(v for v in program.variables.values() if v.name in names)
 
 
-def _note_structs(type_: Type | None, structs: dict[str, Struct]) -> None:
+def _structs(nodes: tuple[ir.Node, ...]) -> tuple[Struct, ...]:
+    """Return the structs that nodes mention."""
+    found: dict[str, Struct] = {}
+    for node in nodes:
+        for inner in ir.walk(node):
+            _note_structs(getattr(inner, "type", None), found, inner.span)
+    return tuple(found.values())
+
+
+def _note_structs(type_: Type | None, found: dict[str, Struct], span: Span) -> None:
     """Note a struct and those in it, the inner ones first."""
     match type_:
-        case Struct(name=name, fields=fields) if name not in structs:
+        case Struct(name=name, fields=fields) if name not in found:
             for field in fields:
-                _note_structs(field.type, structs)
-            structs[name] = type_
+                _note_structs(field.type, found, span)
+            found[name] = type_
+        case Struct(name=name) if found[name] != type_:
+            message = f"two structs of this kernel are called `{name}`"
+            fix = "give one of them another name"
+            raise CompileError([Diagnostic("E0337", message, Label(span), help=fix)])
         case FixedArray(element=element) | RuntimeArray(element=element):
-            _note_structs(element, structs)
+            _note_structs(element, found, span)
         case _:
             pass
 

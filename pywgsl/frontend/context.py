@@ -15,7 +15,7 @@ from pywgsl.errors import Diagnostic, Label
 from pywgsl.frontend.definition import Captured, Helper
 from pywgsl.frontend.scope import Scope
 from pywgsl.source import Span
-from pywgsl.types import ABSTRACT_INT, F16, F32, I32, U32, Field, Scalar, Struct, Type
+from pywgsl.types import ABSTRACT_INT, F16, F32, I32, U32, Field, Scalar, TupleStruct, Type
 
 _T = TypeVar("_T")
 
@@ -121,7 +121,7 @@ class Program:
     effects: dict[str, bool] = field(default_factory=dict)
     in_progress: list[Any] = field(default_factory=list)
     function_names: set[str] = field(default_factory=set)
-    structs: dict[tuple[Type, ...], Struct] = field(default_factory=dict)
+    structs: dict[tuple[Type, ...], TupleStruct] = field(default_factory=dict)
     variables: dict[Any, ir.Variable] = field(default_factory=dict)
     global_names: set[str] = field(default_factory=set)
     captures: Captures = field(default_factory=Captures)
@@ -144,18 +144,13 @@ class Program:
             case _:
                 return False
 
-    def tuple_struct(self, types: tuple[Type, ...]) -> Struct:
+    def tuple_struct(self, types: tuple[Type, ...]) -> TupleStruct:
         """Return the struct in which several results travel."""
         struct = self.structs.get(types)
         if struct is None:
             fields = tuple(Field(f"item_{i}", type_) for i, type_ in enumerate(types))
-            struct = self.structs[types] = Struct(f"Tuple_{len(self.structs)}", fields)
+            struct = self.structs[types] = TupleStruct(f"Tuple_{len(self.structs)}", fields)
         return struct
-
-
-def is_tuple(type_: Type | None) -> bool:
-    """Whether a type is the struct in which several results travel."""
-    return isinstance(type_, Struct) and type_.name.startswith("Tuple_")
 
 
 @dataclass
@@ -249,10 +244,6 @@ class Context:
         self.annotations: dict[str, tuple[Type, Span]] = {}
         self.taken: set[str] = set(scope.locals)
         self.spelled: set[str] = set()
-
-    def result_fields(self) -> tuple[Field, ...]:
-        """Return the items of a result that is a tuple."""
-        return self.result.fields if isinstance(self.result, Struct) else ()
 
     # --------------------------------------------------------------------------- diagnostics
 

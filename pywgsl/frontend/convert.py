@@ -104,7 +104,7 @@ def _kind(host: object) -> str:
         return "a text"
     if isinstance(host, np.ndarray):
         return "an array of the surrounding program"
-    if isinstance(host, Scalar | Vector | Matrix | FixedArray | type):
+    if isinstance(host, Scalar | Vector | Matrix | FixedArray | Struct | type):
         return "a type"
     return "a function" if callable(host) else f"a Python `{type(host).__name__}`"
 

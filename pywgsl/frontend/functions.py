@@ -48,7 +48,7 @@ from pywgsl.types import (
     FixedArray,
     RuntimeArray,
     Scalar,
-    Struct,
+    TupleStruct,
     Type,
     scalar_of,
 )
@@ -147,7 +147,7 @@ def finish(ctx: Context) -> ir.Block:
 
 
 def _is_abstract(type_: Type | None) -> bool:
-    if isinstance(type_, Struct):
+    if isinstance(type_, TupleStruct):
         return any(_is_abstract(f.type) for f in type_.fields)
     return is_abstract(type_)
 

@@ -20,7 +20,6 @@ from pywgsl.frontend.context import (
     TupleValue,
     Value,
     is_simple,
-    is_tuple,
 )
 from pywgsl.frontend.convert import (
     coerce,
@@ -41,7 +40,7 @@ from pywgsl.types import (
     BOOL,
     I32,
     U32,
-    Struct,
+    TupleStruct,
     Type,
 )
 
@@ -358,7 +357,7 @@ def _tuple_result(ctx: Context, found: TupleValue) -> ir.Expr:
     """Return several results as one value, each with the type that all returns agree on."""
     items = [number_of(ctx, item) for item in found.items]
     types = [item.type for item in items if item.type is not None]
-    if is_tuple(ctx.result) and isinstance(ctx.result, Struct):
+    if isinstance(ctx.result, TupleStruct):
         earlier = [f.type for f in ctx.result.fields]
         if len(earlier) == len(types):
             joined = [common_type(a, b) for a, b in zip(earlier, types, strict=True)]
@@ -367,13 +366,17 @@ def _tuple_result(ctx: Context, found: TupleValue) -> ir.Expr:
         types = [default_type(t) for t in types]
     parts = tuple(coerce(ctx, item, t) for item, t in zip(items, types, strict=True))
     struct = ctx.program.tuple_struct(tuple(types))
-    if is_tuple(ctx.result) and ctx.result != struct and len(types) == len(ctx.result_fields()):
+    if (
+        isinstance(ctx.result, TupleStruct)
+        and ctx.result != struct
+        and len(types) == len(ctx.result.fields)
+    ):
         ctx.result = struct
         ctx.changed = True
     return ir.Construct(struct, parts, span=found.span)
 
 
 def _described(type_: Type) -> str:
-    if isinstance(type_, Struct) and is_tuple(type_):
+    if isinstance(type_, TupleStruct):
         return f"a tuple of {len(type_.fields)}"
     return f"`{type_}`"

@@ -13,12 +13,27 @@ from pywgsl.errors import LaunchError
 from pywgsl.frontend.definition import MISSING, KernelParameter
 from pywgsl.runtime import elements
 from pywgsl.runtime.arrays import DeviceArray
-from pywgsl.types import BOOL, F32, I32, U32, Matrix, RuntimeArray, Scalar, Type, Vector
+from pywgsl.runtime.layouts import layout_of
+from pywgsl.types import (
+    BOOL,
+    F32,
+    I32,
+    U32,
+    FixedArray,
+    Matrix,
+    RuntimeArray,
+    Scalar,
+    Struct,
+    Type,
+    Vector,
+    host_value,
+)
 
 #: An array that a caller may pass.
 Bindable: TypeAlias = DeviceArray | np.ndarray[Any, Any]
-#: A value of a uniform parameter as `struct.pack` takes it, or the numbers of a vector or matrix.
-Packed: TypeAlias = int | float | tuple[int | float, ...]
+#: A value of a uniform parameter as `struct.pack` takes it: a number, the bytes of a struct, or the
+#: numbers of a vector or matrix.
+Packed: TypeAlias = int | float | bytes | tuple[int | float, ...]
 
 _RANGES = {I32: (-(2**31), 2**31 - 1), U32: (0, 2**32 - 1)}
 
@@ -108,7 +123,7 @@ def _check_buffer(kernel: str, buffer: ir.Buffer, value: Any) -> None:
     if dtype != found.dtype:
         raise LaunchError(
             f"{where} takes {wanted}, but got {elements.describe(dtype, shape)}; "
-            f"convert it with `.astype(np.{found.dtype})`"
+            f"{_conversion(buffer.type.element, found.dtype, dtype)}"
         )
     ndim = buffer.type.ndim + len(found.axes)
     if len(shape) != ndim or (found.axes and shape[-len(found.axes) :] != found.axes):
@@ -119,6 +134,17 @@ def _check_buffer(kernel: str, buffer: ir.Buffer, value: Any) -> None:
         )
     if isinstance(value, np.ndarray):
         _check_ndarray(where, buffer, value)
+
+
+def _conversion(type_: Type, wanted: np.dtype[Any], found: np.dtype[Any]) -> str:
+    """Say how to come by an array of a dtype."""
+    while isinstance(type_, FixedArray):
+        type_ = type_.element
+    if not isinstance(type_, Struct):
+        return f"convert it with `.astype(np.{wanted})`"
+    if found.names == wanted.names:
+        return f"convert it with `.astype({type_}.dtype)`"
+    return f"make one with `np.zeros(n, {type_}.dtype)`"
 
 
 def _check_ndarray(where: str, buffer: ir.Buffer, value: np.ndarray[Any, Any]) -> None:
@@ -134,6 +160,8 @@ def _check_ndarray(where: str, buffer: ir.Buffer, value: np.ndarray[Any, Any]) -
 def describe_array(type_: RuntimeArray) -> str:
     """Return what array a buffer takes: `a 1-D float32 array`, `a 1-D array of vec3f, …`."""
     found = elements.element(type_.element)
+    if isinstance(type_.element, Struct):
+        return f"a {type_.ndim}-D array of {type_.element}"
     if not found.axes:
         return f"a {type_.ndim}-D {found.dtype} array"
     axes = ", ".join(["n"] * type_.ndim + [str(n) for n in found.axes])
@@ -164,6 +192,8 @@ def uniform_converter(kernel: str, uniform: ir.Uniform) -> Callable[[Any], Packe
             return _scalar_converter(where, type_)
         case Vector() | Matrix():
             return lambda value: _composite(where, type_, value)
+        case Struct():
+            return lambda value: _record(where, type_, value)
         case _:
             raise TypeError(f"{where}: {type_} does not travel in a uniform struct")
 
@@ -223,9 +253,25 @@ def _composite(where: str, type_: Vector | Matrix, value: Any) -> tuple[int | fl
     return tuple(convert(component) for component in array.reshape(-1).tolist())
 
 
+def _record(where: str, struct: Struct, value: Any) -> bytes:
+    """Return the bytes of a struct as a GPU has them."""
+    try:
+        record = host_value(struct, value, where)
+    except TypeError as error:
+        message = str(error)
+        raise LaunchError(message if message.startswith(where) else f"{where}: {error}") from None
+    data = np.asarray(record).reshape(1).view(np.uint8)
+    layout = layout_of(struct)
+    return (data if layout is None else layout.moved(data, to_gpu=True)).tobytes()
+
+
 def numpy_value(type_: Type, packed: Packed) -> Any:
     """Return a checked uniform value as the NumPy scalar or array that the reference takes."""
     found = elements.element(type_)
+    if isinstance(packed, bytes):
+        data = np.frombuffer(packed, np.uint8)
+        data = data if found.layout is None else found.layout.moved(data, to_gpu=False)
+        return data.view(found.dtype)[0]
     if isinstance(packed, tuple):
         return np.array(packed, found.dtype).reshape(found.axes)
     return found.dtype.type(packed)

@@ -122,7 +122,8 @@ class DeviceArray(ABC):
         return str(self.numpy())
 
     def __repr__(self) -> str:
-        return f"<{self.dtype} array of shape {self.shape} on {self.device.name}>"
+        dtype = elements.dtype_name(self.dtype)
+        return f"<{dtype} array of shape {self.shape} on {self.device.name}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.numpy(), self.device.name)

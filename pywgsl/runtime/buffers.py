@@ -12,6 +12,7 @@ import numpy as np
 
 from pywgsl.runtime import elements
 from pywgsl.runtime.arrays import DeviceArray, Shape, resolve_shape
+from pywgsl.runtime.layouts import Layout
 from pywgsl.types import BOOL
 
 if TYPE_CHECKING:
@@ -106,18 +107,18 @@ class BufferPool:
 class Storage:
     """The memory of an array and of its reshaped views; it returns to the pool with the last."""
 
-    __slots__ = ("__weakref__", "buffer", "padded", "pool", "views")
+    __slots__ = ("__weakref__", "buffer", "layout", "pool", "views")
 
     def __init__(self, buffer: Buffer, pool: BufferPool) -> None:
         self.buffer = buffer
         self.pool = pool
-        #: Whether rows of three values lie four apart, as WGSL has vectors of three.
-        self.padded = False
+        #: How the values lie, if not as NumPy has them.
+        self.layout: Layout | None = None
         self.views: list[weakref.ref[GpuArray]] = []
 
-    def replace(self, buffer: Buffer, *, padded: bool) -> None:
+    def replace(self, buffer: Buffer, layout: Layout | None) -> None:
         """Continue in another buffer, where the values are laid out differently."""
-        old, self.buffer, self.padded = self.buffer, buffer, padded
+        old, self.buffer, self.layout = self.buffer, buffer, layout
         self.pool.released.append(old)
         for reference in self.views:
             view = reference()
@@ -161,12 +162,19 @@ class GpuArray(DeviceArray):
     @property
     def stored_bytes(self) -> int:
         """Bytes of the buffer that hold values, a multiple of four."""
-        count = self.size // 3 * 4 if self._storage.padded else self.size
-        return -(-count * elements.stored_dtype(self.dtype).itemsize // 4) * 4
+        size, layout = self.host_bytes, self._storage.layout
+        if layout is not None:
+            size = size // layout.host_bytes * layout.gpu_bytes
+        return -(-size // 4) * 4
+
+    @property
+    def host_bytes(self) -> int:
+        """Bytes that the values take where they lie as in NumPy (but for bools, which are u32)."""
+        return self.size * elements.stored_dtype(self.dtype).itemsize
 
     def update_key(self) -> None:
         """Find the key again, after the storage has changed."""
-        use = (self.shape, self.dtype, self._storage.padded)
+        use = (self.shape, self.dtype, self._storage.layout)
         keys = self._storage.buffer.keys
         key = keys.get(use)
         if key is None:
@@ -179,12 +187,13 @@ class GpuArray(DeviceArray):
             return np.empty(self.shape, self.dtype)
         queue = self.device.queue
         with queue.lock:
-            padded = self._storage.padded
+            layout = self._storage.layout
             data = queue.read(self.buffer.gpu, self.stored_bytes)
-        stored = data.view(elements.stored_dtype(self.dtype))
-        if padded:
-            stored = stored.reshape(-1, 4)[:, :3].reshape(-1)
-        values = stored[: self.size].reshape(self.shape)
+        if layout is not None:
+            count = self.host_bytes // layout.host_bytes
+            data = layout.moved(data[: count * layout.gpu_bytes], to_gpu=False)
+        stored = data[: self.host_bytes].view(elements.stored_dtype(self.dtype))
+        values = stored.reshape(self.shape)
         return values.astype(np.bool_) if self.dtype == BOOL.dtype else values
 
     def reshape(self, *shape: int | Sequence[int]) -> GpuArray:
@@ -202,7 +211,7 @@ class GpuArray(DeviceArray):
     def fill(self, value: float) -> None:
         """Set every value to `value`."""
         values = np.full(self.shape, value, self.dtype)
-        if values.any():
+        if stored_values(values).any():
             self._assign(values)
         elif self.size:
             self.device.queue.clear(self.buffer.gpu, self.stored_bytes)
@@ -213,16 +222,15 @@ class GpuArray(DeviceArray):
         queue = self.device.queue
         with queue.lock:
             if not (isinstance(values, GpuArray) and values.device is self.device):
-                self.device.set_padding(self, False)
+                self.device.set_layout(self, None)
                 queue.write(self.buffer.gpu, stored_values(np.asarray(values)))
             elif values.storage is not self._storage:
-                self.device.set_padding(values, self._storage.padded)
+                self.device.set_layout(values, self._storage.layout)
                 queue.copy(values.buffer.gpu, self.buffer.gpu, self.stored_bytes)
 
 
 def stored_values(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return values as they lie in a GPU buffer: flat, bools as u32, a multiple of four bytes."""
+    """Return values as bytes of a GPU buffer: bools as u32, a multiple of four of them."""
     flat = np.ascontiguousarray(values, elements.stored_dtype(values.dtype)).reshape(-1)
-    if flat.nbytes % 4:
-        flat = np.concatenate([flat, np.zeros(1, flat.dtype)])
-    return flat
+    data = flat.view(np.uint8)
+    return np.concatenate([data, np.zeros(-data.size % 4, np.uint8)]) if data.size % 4 else data

@@ -1,8 +1,8 @@
 """How NumPy arrays and the language's types correspond: the one place that knows.
 
 A buffer of vectors is an array with one more axis, a buffer of matrices one with two (columns, then
-rows). WGSL puts three components where four would fit, so rows of three are padded on a GPU; a
-bool is a u32 there.
+rows), one of fixed arrays has an axis for them; a buffer of structs is a structured array.
+`pywgsl.runtime.layouts` says where the values lie on a GPU.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pywgsl.runtime.layouts import Layout, layout_of
 from pywgsl.types import (
     BOOL,
     F16,
@@ -27,6 +28,7 @@ from pywgsl.types import (
     Type,
     Vector,
     align_of,
+    dtype_of,
 )
 
 #: The dtypes of arrays that live on a device, by name in messages.
@@ -39,47 +41,47 @@ _FORMATS = {F32: "f", I32: "i", U32: "I", BOOL: "I", F16: "e"}
 class Element:
     """What an element type asks of the array that is bound to it.
 
-    `axes` are the lengths of the array's last axes, which one element takes. `padded` says that
-    rows of three lie four apart on a GPU.
+    `axes` are the lengths of the array's last axes, which one element takes. `layout` is how they
+    lie on a GPU, if otherwise.
     """
 
     dtype: np.dtype[Any]
     axes: tuple[int, ...]
-    padded: bool
+    layout: Layout | None
 
 
 def element(type_: Type) -> Element:
     """Return what a buffer's element type asks of its array."""
-    match type_:
-        case Scalar():
-            return Element(type_.dtype, (), False)
-        case Atomic(scalar=scalar):
-            return Element(scalar.dtype, (), False)
-        case Vector(width=width, scalar=scalar):
-            return Element(scalar.dtype, (width,), width == 3)
-        case Matrix(columns=columns, rows=rows, scalar=scalar):
-            return Element(scalar.dtype, (columns, rows), rows == 3)
-        case _:
-            raise TypeError(f"no array holds elements of type {type_}")
+    dtype = dtype_of(type_.scalar if isinstance(type_, Atomic) else type_)
+    base, axes = dtype.subdtype or (dtype, ())
+    return Element(base, axes, layout_of(type_))
 
 
 def as_dtype(dtype: Any) -> np.dtype[Any]:
     """Return the NumPy dtype that a caller means.
 
     Args:
-        dtype: a NumPy dtype or anything that makes one, a scalar type of the language, or
-            Python's float (f32), int (i32) or bool.
+        dtype: a NumPy dtype or anything that makes one, a scalar type or struct of the language,
+            or Python's float (f32), int (i32) or bool.
 
     Raises:
         TypeError: no device stores such values.
     """
-    if isinstance(dtype, Scalar):
+    if isinstance(dtype, Scalar | Struct):
         dtype = dtype.dtype
     known = {float: F32, int: I32, bool: BOOL}
     found = known[dtype].dtype if dtype in known else np.dtype(dtype)
-    if found not in STORABLE:
+    if not _is_storable(found):
         raise TypeError(unsupported_dtype("an array", found))
     return found
+
+
+def _is_storable(dtype: np.dtype[Any]) -> bool:
+    """Whether a device stores such values: numbers, or structs of them."""
+    base = dtype.base
+    if base.names is None:
+        return base in STORABLE
+    return all(_is_storable(base[name]) for name in base.names)
 
 
 def unsupported_dtype(what: str, dtype: np.dtype[Any]) -> str:
@@ -116,7 +118,7 @@ def from_host(value: Any) -> np.ndarray[Any, Any]:
         raise TypeError(f"an array holds numbers, but got {quoted(value)}")
     if not has_dtype:
         array = _from_python(array)
-    if array.dtype not in STORABLE:
+    if not _is_storable(array.dtype):
         raise TypeError(unsupported_dtype("an array", array.dtype))
     return array
 
@@ -160,17 +162,11 @@ def pack_format(type_: Type) -> str:
             raise TypeError(f"{type_} does not travel in a uniform struct")
 
 
-def component_count(type_: Type) -> int:
-    """Return how many numbers a value packs to."""
-    match type_:
-        case Vector(width=width):
-            return width
-        case Matrix(columns=columns, rows=rows):
-            return columns * rows
-        case _:
-            return 1
-
-
 def describe(dtype: np.dtype[Any], shape: Sequence[int]) -> str:
     """Return words for an array in a message: `a 2-D float64 array`."""
-    return f"a {len(shape)}-D {dtype} array"
+    return f"a {len(shape)}-D {dtype_name(dtype)} array"
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """Return words for a dtype in a message."""
+    return str(dtype) if dtype.names is None else f"structured ({', '.join(dtype.names)})"

@@ -16,7 +16,8 @@ from pywgsl.runtime import elements
 from pywgsl.runtime.arrays import Shape
 from pywgsl.runtime.buffers import Buffer, BufferPool, GpuArray, Storage, stored_values
 from pywgsl.runtime.devices import Device
-from pywgsl.runtime.padding import PaddingProgram
+from pywgsl.runtime.layouts import Layout
+from pywgsl.runtime.moving import MovingProgram
 from pywgsl.runtime.queue import Queue
 from pywgsl.runtime.timestamps import GpuProfile
 
@@ -100,7 +101,7 @@ class GpuDevice(Device):
         self.limits = dict(self.gpu.limits)
         self.queue = Queue(self.gpu, self.name)
         self.pool = BufferPool(self._allocate_buffer, self._drop_bind_groups)
-        self._padding = PaddingProgram(self)
+        self._moving = MovingProgram(self)
         # Everything that keeps bind groups, and can let go of them.
         self._holders: WeakSet[Any] = WeakSet()
 
@@ -116,20 +117,27 @@ class GpuDevice(Device):
         """Register an object whose `drop_bind_groups()` is called when buffers are to be freed."""
         self._holders.add(holder)
 
-    def set_padding(self, array: GpuArray, padded: bool) -> None:
-        """Lay an array's rows of three out four (padded) or three values apart.
+    def set_layout(self, array: GpuArray, layout: Layout | None) -> None:
+        """Lay an array's elements out as a kernel has them, or as NumPy does (None).
 
-        The values are moved on the GPU, and stay as they are until something asks for the other.
+        The values are moved on the GPU, and stay as they are until something asks for another
+        layout.
         """
         storage = array.storage
-        if storage.padded == padded:
+        if storage.layout == layout:
             return
         with self.queue.lock:
-            rows = array.size // 3
-            itemsize = elements.stored_dtype(array.dtype).itemsize
-            buffer = self._take(rows * (4 if padded else 3) * itemsize)[0]
-            self._padding.run(storage.buffer, buffer, rows, itemsize, padded)
-            storage.replace(buffer, padded=padded)
+            if storage.layout is not None:
+                self._move(array, storage.layout, to_gpu=False)
+            if layout is not None:
+                self._move(array, layout, to_gpu=True)
+
+    def _move(self, array: GpuArray, layout: Layout, *, to_gpu: bool) -> None:
+        elements = array.host_bytes // layout.host_bytes
+        size = elements * (layout.gpu_bytes if to_gpu else layout.host_bytes)
+        buffer, _ = self._take(size)
+        self._moving.run(array.buffer, buffer, elements, layout, to_gpu=to_gpu)
+        array.storage.replace(buffer, layout if to_gpu else None)
 
     def _upload(self, values: np.ndarray[Any, Any]) -> GpuArray:
         array = self._allocate(values.shape, values.dtype, cleared=False)

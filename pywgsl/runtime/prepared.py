@@ -40,7 +40,7 @@ class PreparedLaunch:
         self.captures = specialization.captures
         grid, groups = lay_out(module.name, shape, module.workgroup_size)
         program = specialization.gpu(device, grid)
-        _set_paddings(device, module, arrays)
+        _set_layouts(device, module, arrays)
         self._dispatch = Dispatch(
             module.name, shape, program.pipeline, program.bind_group(arrays), groups
         )
@@ -73,17 +73,17 @@ class PreparedLaunch:
         self._push(self._dispatch, data)
 
 
-def _set_paddings(device: GpuDevice, module: ir.Module, arrays: Sequence[GpuArray]) -> None:
+def _set_layouts(device: GpuDevice, module: ir.Module, arrays: Sequence[GpuArray]) -> None:
     """Lay out every array as its parameter's element type asks."""
     wanted = []
     for buffer in module.buffers:
         assert isinstance(buffer.type, RuntimeArray)
-        wanted.append(element(buffer.type.element).padded)
-    for array, padded in zip(arrays, wanted, strict=True):
-        device.set_padding(array, padded)
-    for buffer, array, padded in zip(module.buffers, arrays, wanted, strict=True):
-        if array.size and array.storage.padded != padded:
+        wanted.append(element(buffer.type.element).layout)
+    for array, layout in zip(arrays, wanted, strict=True):
+        device.set_layout(array, layout)
+    for buffer, array, layout in zip(module.buffers, arrays, wanted, strict=True):
+        if array.size and array.storage.layout != layout:
             raise LaunchError(
-                f"{module.name}: the array for `{buffer.name}` is also passed as vectors of three, "
-                "which lie differently in a GPU's memory; pass a copy"
+                f"{module.name}: the array for `{buffer.name}` is also passed as elements of "
+                "another type, which lie differently in a GPU's memory; pass a copy"
             )
