@@ -31,7 +31,7 @@ from pywgsl.ops.batch_norm_kernels import (
     batch_norm_statistics,
 )
 from pywgsl.ops.planes import Planes, channel_parameters, plane_sums, planes_of
-from pywgsl.ops.rows import or_unread, sized, sum_columns
+from pywgsl.ops.rows import or_unread, sized, sum_column_pairs
 
 
 def batch_norm(
@@ -153,7 +153,7 @@ def batch_norm_backward(
         by_weight,
         by_bias,
     )
-    totals = (_added_up(by_weight, grad_weight), _added_up(by_bias, grad_bias))
+    totals = _added_up(by_weight, by_bias, grad_weight, grad_bias)
     sized(batch_norm_grad_input, *planes.workgroup)[planes.launch](
         planes.of(grad),
         planes.of(x),
@@ -239,11 +239,12 @@ def _saved(function: str, planes: Planes, x: A, mean: A | None, invstd: A | None
     return mean, invstd
 
 
-def _added_up(partials: A, sums: A) -> A:
+def _added_up(weight_partials: A, bias_partials: A, grad_weight: A, grad_bias: A) -> tuple[A, A]:
     """Write the sums over the columns of partials; return them in f32."""
-    sum_columns(partials, sums)
-    if sums.dtype == FLOAT:
-        return sums
-    exact = result("batch_norm_backward", partials, sums.shape)
-    sum_columns(partials, exact)
-    return exact
+    sum_column_pairs(weight_partials, bias_partials, grad_weight, grad_bias)
+    if grad_weight.dtype == FLOAT:
+        return grad_weight, grad_bias
+    shape = grad_weight.shape
+    by_weight, by_bias = (result("batch_norm_backward", weight_partials, shape) for _ in range(2))
+    sum_column_pairs(weight_partials, bias_partials, by_weight, by_bias)
+    return by_weight, by_bias

@@ -11,7 +11,7 @@ import pywgsl as pw
 from pywgsl import Array, Array2D, Array3D, Const, f32, i32
 from pywgsl.ops.arrays import A, T, W, expect_shape, floats, operands, outs, result, same_device
 from pywgsl.ops.planes import Planes, channel_parameters, plane_sums, planes_of
-from pywgsl.ops.rows import or_unread, sized, sum_columns
+from pywgsl.ops.rows import or_unread, sized, sum_column_pairs
 
 # ----------------------------------------------------------------------------------- kernels
 
@@ -321,8 +321,7 @@ def _backward(
     sized(plane_sums, planes.channel_tile[0], 1)[pw.groups(planes.channels, planes.samples)](
         planes.of(grad), planes.of(x), mean, rstd, *sums
     )
-    for by_sample, gradient in zip(sums, (grad_weight, grad_bias), strict=True):
-        sum_columns(by_sample, gradient)
+    sum_column_pairs(*sums, grad_weight, grad_bias)
     scale, scaled = or_unread(weight, mean), weight is not None
     means = (
         result(function, x, statistics),

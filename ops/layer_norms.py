@@ -11,13 +11,14 @@ import pywgsl as pw
 from pywgsl import Array, Array2D, Const, f32
 from pywgsl.ops.arrays import A, T, expect_shape, flat, floats, operands, optional, outs, result
 from pywgsl.ops.rows import (
-    column_groups,
     expect_statistics,
+    loaded,
     or_unread,
+    over_columns,
     row_moments,
     rows_of,
     sized,
-    sum_columns,
+    sum_column_pairs,
 )
 
 # ----------------------------------------------------------------------------------- kernels
@@ -58,6 +59,50 @@ def layer_norm_forward(
 
 
 @pw.kernel
+def short_layer_norm_forward(
+    x: Array2D[T],
+    weight: Array[T],
+    bias: Array[T],
+    output: Array2D[T],
+    mean: Array[f32],
+    rstd: Array[f32],
+    eps: f32,
+    scaled: Const[bool] = True,
+    shifted: Const[bool] = True,
+    full: Const[bool] = False,
+    items: Const[int] = 4,
+) -> None:
+    """`layer_norm_forward` of rows that are kept in registers, `items` columns an invocation.
+
+    Shapes: as there; n is at most `items` times the size of a workgroup, and exactly so much if
+    `full`. Launch over R workgroups. O(R·n), the rows read once.
+    """
+    row, lane, width = pw.workgroup_id.x, pw.local_index, pw.workgroup_size.x
+    columns = x.shape[1]
+    values = pw.local_array(f32, items)
+    total = 0.0
+    for k in pw.static_range(items):
+        values[k] = loaded(x, row, lane + k * width, full)
+        total += values[k]
+    mu = pw.workgroup_sum(total) / f32(columns)
+    sums = pw.vec2f(0.0)
+    for k in pw.static_range(items):
+        difference = values[k] - mu
+        values[k] = difference if full or lane + k * width < columns else 0.0
+        sums += pw.vec2f(values[k], values[k] * values[k])
+    means = pw.workgroup_sum(sums) / f32(columns)
+    r = pw.inverse_sqrt(max(means.y - means.x * means.x, 0.0) + eps)
+    for k in pw.static_range(items):
+        if full or lane + k * width < columns:
+            scale = f32(weight[lane + k * width]) if scaled else 1.0
+            shift = f32(bias[lane + k * width]) if shifted else 0.0
+            output[row, lane + k * width] = T((values[k] - means.x) * r * scale + shift)
+    if lane == 0:
+        mean[row] = mu + means.x
+        rstd[row] = r
+
+
+@pw.kernel
 def layer_norm_gradient(
     grad_output: Array2D[T],
     x: Array2D[T],
@@ -68,19 +113,20 @@ def layer_norm_gradient(
     weight_partials: Array2D[f32],
     bias_partials: Array2D[f32],
     scaled: Const[bool] = True,
+    full: Const[bool] = False,
     items: Const[int] = 4,
 ) -> None:
     """`layer_norm_grad_x`, and sums of some rows each of what `layer_norm_grad_wb` adds up.
 
-    Row p of the partials is the sum over the rows p, p + P, … of x; `column_sums` of the partials
-    are the gradients by weight and bias.
+    Row p of the partials is the sum over the rows p, p + P, … of x; `column_sum_pairs` of the
+    partials are the gradients by weight and bias.
 
     Shapes: as `layer_norm_grad_x`; weight_partials and bias_partials [P, n], with P ≤ R. A
     workgroup computes the rows of one p and holds a row at a time in registers, `items` columns in
-    each invocation, so n is at most `items` times the size of a workgroup. Launch over P
-    workgroups. O(R·n), everything read once.
+    each invocation, so n is at most `items` times the size of a workgroup, and exactly so much if
+    `full`. Launch over P workgroups. O(R·n), everything read once.
     """
-    part, lane = pw.workgroup_id.x, pw.local_index
+    part, lane, width = pw.workgroup_id.x, pw.local_index, pw.workgroup_size.x
     rows, columns = x.shape[0], x.shape[1]
     scale = pw.local_array(f32, items)
     normal = pw.local_array(f32, items)
@@ -88,30 +134,26 @@ def layer_norm_gradient(
     grad_weight = pw.local_array(f32, items)
     grad_bias = pw.local_array(f32, items)
     for k in pw.static_range(items):
-        c = lane + k * pw.workgroup_size.x
-        scale[k] = f32(weight[c]) if scaled and c < columns else 1.0
+        scale[k] = f32(weight[min(lane + k * width, columns - 1)]) if scaled else 1.0
     for row in range(part, rows, weight_partials.shape[0]):
         mu, r = mean[row], rstd[row]
         sums = pw.vec2f(0.0)
         for k in pw.static_range(items):
-            c = lane + k * pw.workgroup_size.x
-            if c < columns:
-                grad = f32(grad_output[row, c])
-                normal[k] = (f32(x[row, c]) - mu) * r
-                slope[k] = grad * scale[k]
-                sums += pw.vec2f(slope[k], slope[k] * normal[k])
-                grad_weight[k] += grad * normal[k]
-                grad_bias[k] += grad
+            grad = loaded(grad_output, row, lane + k * width, full)
+            normal[k] = (loaded(x, row, lane + k * width, full) - mu) * r
+            slope[k] = grad * scale[k]
+            sums += pw.vec2f(slope[k], slope[k] * normal[k])
+            grad_weight[k] += grad * normal[k]
+            grad_bias[k] += grad
         means = pw.workgroup_sum(sums) / f32(columns)
         for k in pw.static_range(items):
-            c = lane + k * pw.workgroup_size.x
-            if c < columns:
-                grad_input[row, c] = T(r * (slope[k] - means.x - normal[k] * means.y))
+            if full or lane + k * width < columns:
+                slope[k] -= means.x + normal[k] * means.y
+                grad_input[row, lane + k * width] = T(r * slope[k])
     for k in pw.static_range(items):
-        c = lane + k * pw.workgroup_size.x
-        if c < columns:
-            weight_partials[part, c] = grad_weight[k]
-            bias_partials[part, c] = grad_bias[k]
+        if full or lane + k * width < columns:
+            weight_partials[part, lane + k * width] = grad_weight[k]
+            bias_partials[part, lane + k * width] = grad_bias[k]
 
 
 @pw.kernel
@@ -211,7 +253,11 @@ def layer_norm(
     y = result(name, x, x.shape, out_y, x.dtype)
     mean = result(name, x, rows.statistics, out_mean)
     rstd = result(name, x, rows.statistics, out_rstd)
-    sized(layer_norm_forward, rows.lanes)[pw.groups(rows.count)](
+    constants: dict[str, int] = {"scaled": weight is not None, "shifted": bias is not None}
+    kernel = layer_norm_forward
+    if rows.fits_registers:
+        kernel, constants = short_layer_norm_forward, constants | rows.constants
+    sized(kernel, rows.lanes)[pw.groups(rows.count)](
         rows.of(x),
         or_unread(weight, x),
         or_unread(bias, x),
@@ -219,8 +265,7 @@ def layer_norm(
         flat(mean),
         flat(rstd),
         eps,
-        scaled=weight is not None,
-        shifted=bias is not None,
+        **constants,
     )
     return y, mean, rstd
 
@@ -263,12 +308,11 @@ def layer_norm_backward(
     if rows.fits_registers:
         by_weight, by_bias = (result(name, x, rows.partials) for _ in range(2))
         sized(layer_norm_gradient, rows.lanes)[pw.groups(rows.parts)](
-            *inputs, *by_x, by_weight, by_bias, scaled=scaled, items=rows.items
+            *inputs, *by_x, by_weight, by_bias, scaled=scaled, **rows.constants
         )
-        sum_columns(by_weight, grad_weight)
-        sum_columns(by_bias, grad_bias)
+        sum_column_pairs(by_weight, by_bias, grad_weight, grad_bias)
     else:
         sized(layer_norm_grad_x, rows.lanes)[pw.groups(rows.count)](*inputs, *by_x, scaled=scaled)
         sums = (flat(grad_weight), flat(grad_bias))
-        layer_norm_grad_wb[column_groups(rows.columns)](*inputs, *sums)
+        over_columns(layer_norm_grad_wb, rows.columns)(*inputs, *sums)
     return grad_x, grad_weight, grad_bias

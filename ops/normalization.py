@@ -26,6 +26,7 @@ from pywgsl.ops.layer_norms import (
     layer_norm_grad_wb,
     layer_norm_grad_x,
     layer_norm_gradient,
+    short_layer_norm_forward,
 )
 from pywgsl.ops.planes import plane_sums
 from pywgsl.ops.rms_norms import (
@@ -35,8 +36,9 @@ from pywgsl.ops.rms_norms import (
     rms_norm_grad_w,
     rms_norm_grad_x,
     rms_norm_gradient,
+    short_rms_norm_forward,
 )
-from pywgsl.ops.rows import column_sums
+from pywgsl.ops.rows import column_sum_pairs, column_sums
 
 __all__ = [
     "batch_norm",
@@ -48,6 +50,7 @@ __all__ = [
     "batch_norm_moments",
     "batch_norm_running_statistics",
     "batch_norm_statistics",
+    "column_sum_pairs",
     "column_sums",
     "group_norm",
     "group_norm_backward",
@@ -69,4 +72,6 @@ __all__ = [
     "rms_norm_grad_w",
     "rms_norm_grad_x",
     "rms_norm_gradient",
+    "short_layer_norm_forward",
+    "short_rms_norm_forward",
 ]

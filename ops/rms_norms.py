@@ -10,9 +10,10 @@ import pywgsl as pw
 from pywgsl import Array, Array2D, Const, f32
 from pywgsl.ops.arrays import A, T, expect_shape, flat, floats, operands, optional, outs, result
 from pywgsl.ops.rows import (
-    column_groups,
     expect_statistics,
+    loaded,
     or_unread,
+    over_columns,
     rows_of,
     sized,
     sum_columns,
@@ -51,6 +52,37 @@ def rms_norm_forward(
 
 
 @pw.kernel
+def short_rms_norm_forward(
+    x: Array2D[T],
+    weight: Array[T],
+    output: Array2D[T],
+    rstd: Array[f32],
+    eps: f32,
+    scaled: Const[bool] = True,
+    full: Const[bool] = False,
+    items: Const[int] = 4,
+) -> None:
+    """`rms_norm_forward` of rows that are kept in registers, `items` columns an invocation.
+
+    Shapes: as there; n is at most `items` times the size of a workgroup, and exactly so much if
+    `full`. Launch over R workgroups. O(R·n), the rows read once.
+    """
+    row, lane, width = pw.workgroup_id.x, pw.local_index, pw.workgroup_size.x
+    values = pw.local_array(f32, items)
+    total = 0.0
+    for k in pw.static_range(items):
+        values[k] = loaded(x, row, lane + k * width, full)
+        total += values[k] * values[k]
+    r = pw.inverse_sqrt(pw.workgroup_sum(total) / f32(x.shape[1]) + eps)
+    for k in pw.static_range(items):
+        if full or lane + k * width < x.shape[1]:
+            scale = f32(weight[lane + k * width]) if scaled else 1.0
+            output[row, lane + k * width] = T(values[k] * r * scale)
+    if lane == 0:
+        rstd[row] = r
+
+
+@pw.kernel
 def rms_norm_gradient(
     grad_output: Array2D[T],
     x: Array2D[T],
@@ -59,6 +91,7 @@ def rms_norm_gradient(
     grad_input: Array2D[T],
     weight_partials: Array2D[f32],
     scaled: Const[bool] = True,
+    full: Const[bool] = False,
     items: Const[int] = 4,
 ) -> None:
     """`rms_norm_grad_x`, and sums of some rows each of what `rms_norm_grad_w` adds up.
@@ -68,38 +101,33 @@ def rms_norm_gradient(
 
     Shapes: as `rms_norm_grad_x`; weight_partials [P, n], with P ≤ R. A workgroup computes the rows
     of one p and holds a row at a time in registers, `items` columns in each invocation, so n is at
-    most `items` times the size of a workgroup. Launch over P workgroups. O(R·n), everything read
-    once.
+    most `items` times the size of a workgroup, and exactly so much if `full`. Launch over P
+    workgroups. O(R·n), everything read once.
     """
-    part, lane = pw.workgroup_id.x, pw.local_index
+    part, lane, width = pw.workgroup_id.x, pw.local_index, pw.workgroup_size.x
     rows, columns = x.shape[0], x.shape[1]
     scale = pw.local_array(f32, items)
     normal = pw.local_array(f32, items)
     slope = pw.local_array(f32, items)
     grad_weight = pw.local_array(f32, items)
     for k in pw.static_range(items):
-        c = lane + k * pw.workgroup_size.x
-        scale[k] = f32(weight[c]) if scaled and c < columns else 1.0
+        scale[k] = f32(weight[min(lane + k * width, columns - 1)]) if scaled else 1.0
     for row in range(part, rows, weight_partials.shape[0]):
         r = rstd[row]
         total = 0.0
         for k in pw.static_range(items):
-            c = lane + k * pw.workgroup_size.x
-            if c < columns:
-                grad = f32(grad_output[row, c])
-                normal[k] = f32(x[row, c]) * r
-                slope[k] = grad * scale[k]
-                total += slope[k] * normal[k]
-                grad_weight[k] += grad * normal[k]
+            grad = loaded(grad_output, row, lane + k * width, full)
+            normal[k] = loaded(x, row, lane + k * width, full) * r
+            slope[k] = grad * scale[k]
+            total += slope[k] * normal[k]
+            grad_weight[k] += grad * normal[k]
         mean = pw.workgroup_sum(total) / f32(columns)
         for k in pw.static_range(items):
-            c = lane + k * pw.workgroup_size.x
-            if c < columns:
-                grad_input[row, c] = T(r * (slope[k] - normal[k] * mean))
+            if full or lane + k * width < columns:
+                grad_input[row, lane + k * width] = T(r * (slope[k] - normal[k] * mean))
     for k in pw.static_range(items):
-        c = lane + k * pw.workgroup_size.x
-        if c < columns:
-            weight_partials[part, c] = grad_weight[k]
+        if full or lane + k * width < columns:
+            weight_partials[part, lane + k * width] = grad_weight[k]
 
 
 @pw.kernel
@@ -182,13 +210,17 @@ def rms_norm(
     out_y, out_rstd = outs(name, out, 2)
     y = result(name, x, x.shape, out_y, x.dtype)
     rstd = result(name, x, rows.statistics, out_rstd)
-    sized(rms_norm_forward, rows.lanes)[pw.groups(rows.count)](
+    kernel, constants = rms_norm_forward, {}
+    if rows.fits_registers:
+        kernel, constants = short_rms_norm_forward, rows.constants
+    sized(kernel, rows.lanes)[pw.groups(rows.count)](
         rows.of(x),
         or_unread(weight, x),
         rows.of(y),
         flat(rstd),
         EPSILON if eps is None else eps,
         scaled=weight is not None,
+        **constants,
     )
     return y, rstd
 
@@ -223,10 +255,10 @@ def rms_norm_backward(
     if rows.fits_registers:
         by_weight = result(name, x, rows.partials)
         sized(rms_norm_gradient, rows.lanes)[pw.groups(rows.parts)](
-            *inputs, *by_x, by_weight, scaled=scaled, items=rows.items
+            *inputs, *by_x, by_weight, scaled=scaled, **rows.constants
         )
         sum_columns(by_weight, grad_weight)
     else:
         sized(rms_norm_grad_x, rows.lanes)[pw.groups(rows.count)](*inputs, *by_x, scaled=scaled)
-        rms_norm_grad_w[column_groups(rows.columns)](*inputs, flat(grad_weight))
+        over_columns(rms_norm_grad_w, rows.columns)(*inputs, flat(grad_weight))
     return grad_x, grad_weight

@@ -11,16 +11,21 @@ import math
 from dataclasses import dataclass
 
 import pywgsl as pw
-from pywgsl import Array, Array2D, f32, i32
+from pywgsl import Array, Array2D, Const, f32, i32
 from pywgsl.ops.arrays import A, AnyArray, T, flat
-from pywgsl.runtime.shapes import Groups
+from pywgsl.runtime.launch import Launcher
 
-_FEWEST_LANES = 32
+# Workgroups are whole subgroups of most GPUs.
+_SUBGROUP = 32
 _MOST_LANES = 256
-# A kernel that keeps rows in registers keeps so many values of a row in each invocation at most.
+# A kernel that keeps rows in registers keeps about so many values of a row in each invocation, and
+# at most twice as many.
+_WANTED_ITEMS = 8
 _MOST_ITEMS = 16
 # As many workgroups of the most lanes keep a large GPU busy.
 _MOST_PARTS = 512
+# Rows that an invocation loads before it adds them up.
+_ROWS_AT_ONCE = 4
 
 
 # ------------------------------------------------------------------------------------ shapes
@@ -42,18 +47,36 @@ class Rows:
 
     @property
     def lanes(self) -> int:
-        """How many invocations share a row: a power of two, about as many as it has columns."""
-        return min(_MOST_LANES, max(_FEWEST_LANES, 1 << (self.columns - 1).bit_length()))
+        """How many invocations share a row: if possible, so many that each has as many columns."""
+        fitting = [
+            lanes
+            for lanes in range(_SUBGROUP, _MOST_LANES + 1, _SUBGROUP)
+            if self.columns % lanes == 0 and self.columns <= lanes * _MOST_ITEMS
+        ]
+        wanted = -(-self.columns // _WANTED_ITEMS)
+        if fitting:
+            return min(fitting, key=lambda lanes: abs(lanes - wanted))
+        return min(_MOST_LANES, max(_SUBGROUP, 1 << (wanted - 1).bit_length()))
 
     @property
     def items(self) -> int:
-        """How many columns each of them has."""
+        """How many columns each of them has at most."""
         return max(1, -(-self.columns // self.lanes))
+
+    @property
+    def full(self) -> bool:
+        """Whether each of them has as many."""
+        return self.columns == self.items * self.lanes
 
     @property
     def fits_registers(self) -> bool:
         """Whether the invocations can keep a row in registers."""
         return self.items <= _MOST_ITEMS
+
+    @property
+    def constants(self) -> dict[str, int]:
+        """The constants of a kernel that keeps rows in registers."""
+        return {"full": self.full, "items": self.items}
 
     @property
     def parts(self) -> int:
@@ -136,7 +159,34 @@ def row_moments(x: Array2D[T], row: i32):  # type: ignore[no-untyped-def]  # thr
     return mean, means.x, max(means.y - means.x * means.x, 0.0)
 
 
-@pw.kernel(workgroup_size=(16, 16))
+@pw.function
+def loaded(x: Array2D[T], row: i32, column: i32, full: Const[bool]) -> f32:
+    """x[row, column]; 0 behind the end of the row, which no column is if `full`.
+
+    Behind the end, too, something is loaded: to branch instead would be to wait for each load.
+    """
+    if full:
+        return f32(x[row, column])
+    value = f32(x[row, min(column, x.shape[1] - 1)])
+    return value if column < x.shape[1] else 0.0
+
+
+@pw.function
+def column_sum(x: Array2D[f32], column: i32) -> f32:
+    """The share of an invocation in the sum of a column, every so-manieth row.
+
+    Several rows are loaded at once, as far as there are.
+    """
+    total = 0.0
+    if column < x.shape[1]:
+        for first in range(pw.local_id.y, x.shape[0], _ROWS_AT_ONCE * pw.workgroup_size.y):
+            for k in pw.static_range(_ROWS_AT_ONCE):
+                if first + k * pw.workgroup_size.y < x.shape[0]:
+                    total += x[first + k * pw.workgroup_size.y, column]
+    return total
+
+
+@pw.kernel(workgroup_size=(8, 32))
 def column_sums(x: Array2D[f32], sums: Array[T]) -> None:
     """`sums[c] = Σ_r x[r, c]`.
 
@@ -146,10 +196,7 @@ def column_sums(x: Array2D[f32], sums: Array[T]) -> None:
     """
     parts = pw.workgroup_array(f32, pw.workgroup_size.y, pw.workgroup_size.x)
     column, lane, part = pw.global_id.x, pw.local_id.x, pw.local_id.y
-    total = 0.0
-    if column < x.shape[1]:
-        for row in range(part, x.shape[0], pw.workgroup_size.y):
-            total += x[row, column]
+    total = column_sum(x, column)
     parts[part, lane] = total
     pw.workgroup_barrier()
     if part == 0 and column < x.shape[1]:
@@ -158,18 +205,35 @@ def column_sums(x: Array2D[f32], sums: Array[T]) -> None:
         sums[column] = T(total)
 
 
-#: Columns that a workgroup of `column_sums`, and of kernels like it, sums.
-COLUMNS = 16
+@pw.kernel(workgroup_size=(8, 32))
+def column_sum_pairs(x: Array2D[f32], y: Array2D[f32], x_sums: Array[T], y_sums: Array[T]) -> None:
+    """`column_sums` of two matrices of one shape in one launch."""
+    parts = pw.workgroup_array(pw.vec2f, pw.workgroup_size.y, pw.workgroup_size.x)
+    column, lane, part = pw.global_id.x, pw.local_id.x, pw.local_id.y
+    total = pw.vec2f(column_sum(x, column), column_sum(y, column))
+    parts[part, lane] = total
+    pw.workgroup_barrier()
+    if part == 0 and column < x.shape[1]:
+        for other in range(1, pw.workgroup_size.y):
+            total += parts[other, lane]
+        x_sums[column] = T(total.x)
+        y_sums[column] = T(total.y)
 
 
-def column_groups(columns: int) -> Groups:
-    """Return the launch of a kernel that sums so many columns, `COLUMNS` in a workgroup."""
-    return pw.groups(-(-columns // COLUMNS))
+def over_columns(kernel: pw.Kernel, columns: int) -> Launcher:
+    """Return the launch of a kernel whose workgroups have so many columns in all."""
+    width = kernel.options["workgroup_size"][0]
+    return kernel[pw.groups(-(-columns // width))]
 
 
-def sum_columns(array: A, sums: A) -> None:
+def sum_columns(x: A, sums: A) -> None:
     """Write the sums over the columns of a matrix of f32 to an array of f32 or f16."""
-    column_sums[column_groups(array.shape[1])](array, flat(sums))
+    over_columns(column_sums, x.shape[1])(x, flat(sums))
+
+
+def sum_column_pairs(x: A, y: A, x_sums: A, y_sums: A) -> None:
+    """Write the sums over the columns of two matrices of f32 of one shape."""
+    over_columns(column_sum_pairs, x.shape[1])(x, y, flat(x_sums), flat(y_sums))
 
 
 def or_unread(parameter: A | None, *others: A | None) -> A:
