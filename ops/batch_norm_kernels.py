@@ -13,29 +13,35 @@ from pywgsl.ops.arrays import T, W
 
 
 @pw.kernel(workgroup_size=(64, 4))
-def batch_norm_moments(x: Array3D[T], moments: Array3D[f32]) -> None:
+def batch_norm_moments(x: Array3D[T], moments: Array3D[f32], items: Const[int] = 1) -> None:
     """`moments[:, p, c]`: the number of values in part p of channel c, their mean m, Σ (x - m)².
 
     Shapes: x [N, C, S], moments [3, P, C]. A workgroup computes one part: its invocations along x
-    go through a plane, those along y each through every so-manieth sample of all workgroups. Launch
-    over (C, P) workgroups. O(N·C·S), everything read twice. A part without samples has mean 0.
+    go through a plane, `items` values at once, those along y each through every so-manieth sample
+    of all workgroups. Launch over (C, P) workgroups. O(N·C·S), everything read twice. A part
+    without samples has mean 0.
     """
     c, part = pw.workgroup_id.x, pw.workgroup_id.y
+    size, width = x.shape[2], pw.workgroup_size.x
     step = pw.workgroup_size.y * moments.shape[1]
     samples = 0.0
     total = 0.0
     for n in range(pw.global_id.y, x.shape[0], step):
         samples += 1.0
-        for s in range(pw.local_id.x, x.shape[2], pw.workgroup_size.x):
-            total += f32(x[n, c, s])
+        for first in range(pw.local_id.x, size, items * width):
+            for k in pw.static_range(items):
+                if first + k * width < size:
+                    total += f32(x[n, c, first + k * width])
     # The samples are counted by each of the invocations along x.
-    count = pw.workgroup_sum(samples) / f32(pw.workgroup_size.x) * f32(x.shape[2])
+    count = pw.workgroup_sum(samples) / f32(width) * f32(size)
     mean = pw.workgroup_sum(total) / max(count, 1.0)
     sums = pw.vec2f(0.0)
     for n in range(pw.global_id.y, x.shape[0], step):
-        for s in range(pw.local_id.x, x.shape[2], pw.workgroup_size.x):
-            difference = f32(x[n, c, s]) - mean
-            sums += pw.vec2f(difference, difference * difference)
+        for first in range(pw.local_id.x, size, items * width):
+            for k in pw.static_range(items):
+                if first + k * width < size:
+                    difference = f32(x[n, c, first + k * width]) - mean
+                    sums += pw.vec2f(difference, difference * difference)
     totals = pw.workgroup_sum(sums)
     if pw.local_index == 0:
         rest = totals.x / max(count, 1.0)

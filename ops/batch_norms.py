@@ -152,6 +152,7 @@ def batch_norm_backward(
         invstd.reshape(1, planes.channels),
         by_weight,
         by_bias,
+        planes.items_at_once,
     )
     totals = _added_up(by_weight, by_bias, grad_weight, grad_bias)
     sized(batch_norm_grad_input, *planes.workgroup)[planes.launch](
@@ -205,7 +206,9 @@ def _write_statistics(
         return
     moments = result("batch_norm", x, (3, planes.parts, planes.channels))
     groups = pw.groups(planes.channels, planes.parts)
-    sized(batch_norm_moments, *planes.channel_tile)[groups](planes.of(x), moments)
+    sized(batch_norm_moments, *planes.channel_tile)[groups](
+        planes.of(x), moments, planes.items_at_once
+    )
     unread = (flat(moments), flat(moments))
     batch_norm_statistics[pw.groups(planes.channels)](
         moments, mean, invstd, *(running or unread), eps, momentum, tracked=running is not None

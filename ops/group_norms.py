@@ -319,7 +319,7 @@ def _backward(
         result(function, x, (planes.samples, planes.channels)),
     )
     sized(plane_sums, planes.channel_tile[0], 1)[pw.groups(planes.channels, planes.samples)](
-        planes.of(grad), planes.of(x), mean, rstd, *sums
+        planes.of(grad), planes.of(x), mean, rstd, *sums, planes.items_at_once
     )
     sum_column_pairs(*sums, grad_weight, grad_bias)
     scale, scaled = or_unread(weight, mean), weight is not None

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 import pywgsl as pw
-from pywgsl import Array2D, Array3D, f32
+from pywgsl import Array2D, Array3D, Const, f32
 from pywgsl.ops.arrays import A, AnyArray, T, expect_shape, floats, same_device
 
 # An invocation of an element-wise kernel computes so many values of a long plane, if they fit.
@@ -44,6 +44,11 @@ class Planes:
     def items(self) -> int:
         """How many values of a plane an invocation of an element-wise kernel computes."""
         return _ITEMS if self.size >= _LONG_PLANE and self.size % _ITEMS == 0 else 1
+
+    @property
+    def items_at_once(self) -> int:
+        """How many values of a plane an invocation of a kernel that sums planes loads at once."""
+        return _ITEMS if self.size >= _LONG_PLANE else 1
 
     @property
     def launch(self) -> tuple[int, int, int]:
@@ -130,26 +135,31 @@ def plane_sums(
     rstd: Array2D[f32],
     weight_partials: Array2D[f32],
     bias_partials: Array2D[f32],
+    items: Const[int] = 1,
 ) -> None:
     """`weight_partials[p, c] = Σ dy[n, c, s] x̂[n, c, s]`, `bias_partials[p, c] = Σ dy[n, c, s]`.
 
     The sums are over all s and the samples of part p; dy = grad_output, x̂ = (x - mean) rstd.
 
     Shapes: grad_output and x [N, C, S], mean and rstd [1 or N, G], partials [P, C]. A workgroup
-    computes one sum: its invocations along x go through a plane, those along y each through every
-    so-manieth sample of all workgroups. Launch over (C, P) workgroups. O(N·C·S), everything read
-    once. After the reduction in RUMUS's `batch_norm_backward_kernel`, which has a single workgroup
-    for each channel.
+    computes one sum: its invocations along x go through a plane, `items` values at once, those
+    along y each through every so-manieth sample of all workgroups. Launch over (C, P) workgroups.
+    O(N·C·S), everything read once. After the reduction in RUMUS's `batch_norm_backward_kernel`,
+    which has a single workgroup for each channel.
     """
     c, part = pw.workgroup_id.x, pw.workgroup_id.y
+    size, width = x.shape[2], pw.workgroup_size.x
     group = c // (x.shape[1] // mean.shape[1])
     sums = pw.vec2f(0.0)
     for n in range(pw.global_id.y, x.shape[0], pw.workgroup_size.y * weight_partials.shape[0]):
         m = n if mean.shape[0] > 1 else 0
         mu, r = mean[m, group], rstd[m, group]
-        for s in range(pw.local_id.x, x.shape[2], pw.workgroup_size.x):
-            grad = f32(grad_output[n, c, s])
-            sums += pw.vec2f(grad * ((f32(x[n, c, s]) - mu) * r), grad)
+        for first in range(pw.local_id.x, size, items * width):
+            for k in pw.static_range(items):
+                if first + k * width < size:
+                    grad = f32(grad_output[n, c, first + k * width])
+                    normal = (f32(x[n, c, first + k * width]) - mu) * r
+                    sums += pw.vec2f(grad * normal, grad)
     total = pw.workgroup_sum(sums)
     if pw.local_index == 0:
         weight_partials[part, c] = total.x

@@ -200,13 +200,13 @@ def test_any_size_of_a_workgroup_will_do(
     for parts in (1, 2, 3):
         moments = put(np.zeros((3, parts, 5), np.float32))
         partials = [put(np.zeros((parts, 5), np.float32)) for _ in range(2)]
-        kernel = kernels.batch_norm_moments.specialize(workgroup_size=size)
+        kernel = kernels.batch_norm_moments.specialize(workgroup_size=size, items=parts)
         kernel[pw.groups(5, parts)](x, moments)
         count, part_mean, _ = np.asarray(moments).astype(float)
         np.testing.assert_array_equal(count.sum(0), x.size / 5)
         exact = recorded[f"{name}_mean"]
         np.testing.assert_allclose((count * part_mean).sum(0) / count.sum(0), exact, atol=1e-6)
-        kernel = kernels.plane_sums.specialize(workgroup_size=size)
+        kernel = kernels.plane_sums.specialize(workgroup_size=size, items=parts)
         statistics = (mean.reshape(1, 5), invstd.reshape(1, 5))
         kernel[pw.groups(5, parts)](grad, x, *statistics, *partials)
         for partial, gradient in zip(partials, expected[1:], strict=True):
