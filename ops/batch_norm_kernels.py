@@ -6,10 +6,30 @@ channel in a sample.
 """
 
 import pywgsl as pw
-from pywgsl import Array, Array2D, Array3D, Const, f32
+from pywgsl import Array, Array2D, Array3D, Const, f32, i32
 from pywgsl.ops.arrays import T, W
+from pywgsl.ops.rows import over_rows
 
 # ----------------------------------------------------------------------------------- forward
+
+
+@pw.function
+def chunk_length(size: i32, block: i32, chunk: i32, chunks: i32) -> i32:
+    """How many of `size` values are in the blocks `chunk`, `chunk + chunks`, … of `block` each."""
+    whole = size // block
+    rest = size % block if whole % chunks == chunk else 0
+    return (whole + chunks - 1 - chunk) // chunks * block + rest
+
+
+@pw.function
+def write_moments(
+    moments: Array3D[f32], part: i32, channel: i32, count: f32, mean: f32, sums: pw.vec2f
+) -> None:
+    """Store a part's moments, given the sums of its differences from about the mean."""
+    rest = sums.x / max(count, 1.0)
+    moments[0, part, channel] = count
+    moments[1, part, channel] = mean + rest
+    moments[2, part, channel] = max(sums.y - rest * sums.x, 0.0)
 
 
 @pw.kernel(workgroup_size=(64, 4))
@@ -18,36 +38,61 @@ def batch_norm_moments(x: Array3D[T], moments: Array3D[f32], items: Const[int] =
 
     Shapes: x [N, C, S], moments [3, P, C]. A workgroup computes one part: its invocations along x
     go through a plane, `items` values at once, those along y each through every so-manieth sample
-    of all workgroups. Launch over (C, P) workgroups. O(N·C·S), everything read twice. A part
-    without samples has mean 0.
+    of all workgroups. Launch over (C, samples' parts, planes' parts) workgroups, P being the
+    product of the latter. O(N·C·S), everything read twice. An empty part has mean 0.
     """
-    c, part = pw.workgroup_id.x, pw.workgroup_id.y
+    c, part, chunk = pw.workgroup_id.x, pw.workgroup_id.y, pw.workgroup_id.z
     size, width = x.shape[2], pw.workgroup_size.x
-    step = pw.workgroup_size.y * moments.shape[1]
+    block, chunks = items * width, pw.num_workgroups.z
+    step = pw.workgroup_size.y * pw.num_workgroups.y
     samples = 0.0
     total = 0.0
     for n in range(pw.global_id.y, x.shape[0], step):
         samples += 1.0
-        for first in range(pw.local_id.x, size, items * width):
+        for first in range(chunk * block + pw.local_id.x, size, chunks * block):
             for k in pw.static_range(items):
                 if first + k * width < size:
                     total += f32(x[n, c, first + k * width])
     # The samples are counted by each of the invocations along x.
-    count = pw.workgroup_sum(samples) / f32(width) * f32(size)
+    samples = pw.workgroup_sum(samples) / f32(width)
+    count = samples * f32(chunk_length(size, block, chunk, chunks))
     mean = pw.workgroup_sum(total) / max(count, 1.0)
     sums = pw.vec2f(0.0)
     for n in range(pw.global_id.y, x.shape[0], step):
-        for first in range(pw.local_id.x, size, items * width):
+        for first in range(chunk * block + pw.local_id.x, size, chunks * block):
             for k in pw.static_range(items):
                 if first + k * width < size:
                     difference = f32(x[n, c, first + k * width]) - mean
                     sums += pw.vec2f(difference, difference * difference)
-    totals = pw.workgroup_sum(sums)
+    sums = pw.workgroup_sum(sums)
     if pw.local_index == 0:
-        rest = totals.x / max(count, 1.0)
-        moments[0, part, c] = count
-        moments[1, part, c] = mean + rest
-        moments[2, part, c] = max(totals.y - rest * totals.x, 0.0)
+        write_moments(moments, part * chunks + chunk, c, count, mean, sums)
+
+
+@pw.kernel(workgroup_size=(16, 16))
+def batch_norm_column_moments(x: Array2D[T], moments: Array3D[f32]) -> None:
+    """`batch_norm_moments` of samples with one value in each channel.
+
+    Shapes: x [N, C], moments [3, P, C]. A workgroup computes a part of as many channels as it has
+    invocations along x, those along y each going through every so-manieth sample of all workgroups.
+    Launch over (⌈C / x⌉, P) workgroups. O(N·C), everything read twice. An empty part has mean 0.
+    """
+    c, step = pw.global_id.x, pw.workgroup_size.y * pw.num_workgroups.y
+    inside = c < x.shape[1]
+    share = pw.vec2f(0.0)
+    if inside:
+        for n in range(pw.global_id.y, x.shape[0], step):
+            share += pw.vec2f(1.0, f32(x[n, c]))
+    total = over_rows(share)
+    mean = total.y / max(total.x, 1.0)
+    share = pw.vec2f(0.0)
+    if inside:
+        for n in range(pw.global_id.y, x.shape[0], step):
+            difference = f32(x[n, c]) - mean
+            share += pw.vec2f(difference, difference * difference)
+    sums = over_rows(share)
+    if pw.local_id.y == 0 and inside:
+        write_moments(moments, pw.workgroup_id.y, c, total.x, mean, sums)
 
 
 @pw.kernel(workgroup_size=32)
@@ -174,6 +219,35 @@ def batch_norm_grad_input(
             normal = (f32(x[n, c, pw.global_id.x + k * step]) - mean[c]) * r
             grad -= mean_grad + normal * mean_dot
         grad_input[n, c, pw.global_id.x + k * step] = T(scale * grad)
+
+
+@pw.kernel(workgroup_size=(16, 16))
+def batch_norm_column_gradient_sums(
+    grad_output: Array2D[T],
+    x: Array2D[T],
+    mean: Array[f32],
+    invstd: Array[f32],
+    weight_partials: Array2D[f32],
+    bias_partials: Array2D[f32],
+) -> None:
+    """`plane_sums` of samples with one value in each channel.
+
+    Shapes: grad_output and x [N, C], mean and invstd [C], partials [P, C]. A workgroup computes the
+    sums of as many channels as it has invocations along x, those along y each going through every
+    so-manieth sample of all workgroups. Launch over (⌈C / x⌉, P) workgroups. O(N·C), everything
+    read once.
+    """
+    c, part = pw.global_id.x, pw.workgroup_id.y
+    share = pw.vec2f(0.0)
+    if c < x.shape[1]:
+        mu, r = mean[c], invstd[c]
+        for n in range(pw.global_id.y, x.shape[0], pw.workgroup_size.y * pw.num_workgroups.y):
+            grad = f32(grad_output[n, c])
+            share += pw.vec2f(grad * ((f32(x[n, c]) - mu) * r), grad)
+    total = over_rows(share)
+    if pw.local_id.y == 0 and c < x.shape[1]:
+        weight_partials[part, c] = total.x
+        bias_partials[part, c] = total.y
 
 
 @pw.kernel(workgroup_size=(64, 4))

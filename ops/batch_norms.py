@@ -24,6 +24,8 @@ from pywgsl.ops.arrays import (
     same_device,
 )
 from pywgsl.ops.batch_norm_kernels import (
+    batch_norm_column_gradient_sums,
+    batch_norm_column_moments,
     batch_norm_forward,
     batch_norm_grad_input,
     batch_norm_moments,
@@ -31,7 +33,7 @@ from pywgsl.ops.batch_norm_kernels import (
     batch_norm_statistics,
 )
 from pywgsl.ops.planes import Planes, channel_parameters, plane_sums, planes_of
-from pywgsl.ops.rows import or_unread, sized, sum_column_pairs
+from pywgsl.ops.rows import or_unread, over_columns, sized, sum_column_pairs
 
 
 def batch_norm(
@@ -81,7 +83,7 @@ def batch_norm(
     save_invstd = result(name, x, saved, out_invstd)
     if training:
         mean, invstd = save_mean, save_invstd
-        _write_statistics(planes, x, mean, invstd, running, eps, momentum)
+        write_statistics(planes, x, mean, invstd, running, eps, momentum)
     else:
         mean, invstd = _running_statistics(name, x, running, eps)
     sized(batch_norm_forward, *planes.workgroup)[planes.launch](
@@ -144,16 +146,7 @@ def batch_norm_backward(
     grad_x = result(name, x, x.shape, out_x, x.dtype)
     grad_weight = result(name, x, (planes.channels,), out_weight, dtype)
     grad_bias = result(name, x, (planes.channels,), out_bias, dtype)
-    by_weight, by_bias = (result(name, x, (planes.parts, planes.channels)) for _ in range(2))
-    sized(plane_sums, *planes.channel_tile)[pw.groups(planes.channels, planes.parts)](
-        planes.of(grad),
-        planes.of(x),
-        mean.reshape(1, planes.channels),
-        invstd.reshape(1, planes.channels),
-        by_weight,
-        by_bias,
-        planes.items_at_once,
-    )
+    by_weight, by_bias = _gradient_sums(planes, grad, x, mean, invstd)
     totals = _added_up(by_weight, by_bias, grad_weight, grad_bias)
     sized(batch_norm_grad_input, *planes.workgroup)[planes.launch](
         planes.of(grad),
@@ -190,29 +183,49 @@ def _running(
     return mean, var
 
 
-def _write_statistics(
+def write_statistics(
     planes: Planes,
     x: A,
     mean: A,
     invstd: A,
     running: tuple[A, A] | None,
     eps: float,
-    momentum: float,
+    momentum: float = 0.0,
 ) -> None:
     """Write the statistics of x, and let the running averages follow them."""
     if x.size == 0:
         mean.fill(math.nan)
         invstd.fill(math.nan)
         return
-    moments = result("batch_norm", x, (3, planes.parts, planes.channels))
-    groups = pw.groups(planes.channels, planes.parts)
-    sized(batch_norm_moments, *planes.channel_tile)[groups](
-        planes.of(x), moments, planes.items_at_once
-    )
+    if planes.size == 1:
+        parts = planes.parts_of_columns
+        moments = result("batch_norm", x, (3, parts, planes.channels))
+        over_columns(batch_norm_column_moments, planes.channels, parts)(planes.as_rows(x), moments)
+    else:
+        moments = result("batch_norm", x, (3, planes.parts * planes.chunks, planes.channels))
+        kernel = sized(batch_norm_moments, *planes.channel_tile)
+        kernel[planes.groups](planes.of(x), moments, planes.items_at_once)
     unread = (flat(moments), flat(moments))
     batch_norm_statistics[pw.groups(planes.channels)](
         moments, mean, invstd, *(running or unread), eps, momentum, tracked=running is not None
     )
+
+
+def _gradient_sums(planes: Planes, grad: A, x: A, mean: A, invstd: A) -> tuple[A, A]:
+    """Return sums of some samples each whose sums are the gradients by weight and bias."""
+    one = planes.size == 1
+    parts = planes.parts_of_columns if one else planes.parts * planes.chunks
+    shape = (parts, planes.channels)
+    by_weight, by_bias = (result("batch_norm_backward", x, shape) for _ in range(2))
+    if one:
+        over_columns(batch_norm_column_gradient_sums, planes.channels, parts)(
+            planes.as_rows(grad), planes.as_rows(x), mean, invstd, by_weight, by_bias
+        )
+    else:
+        statistics = (mean.reshape(1, planes.channels), invstd.reshape(1, planes.channels))
+        kernel, items = sized(plane_sums, *planes.channel_tile), planes.items_at_once
+        kernel[planes.groups](planes.of(grad), planes.of(x), *statistics, by_weight, by_bias, items)
+    return by_weight, by_bias
 
 
 def _running_statistics(

@@ -9,7 +9,19 @@ those of `layer_norms`.
 
 import pywgsl as pw
 from pywgsl import Array, Array2D, Array3D, Const, f32, i32
-from pywgsl.ops.arrays import A, T, W, expect_shape, floats, operands, outs, result, same_device
+from pywgsl.ops.arrays import (
+    A,
+    T,
+    W,
+    expect_shape,
+    flat,
+    floats,
+    operands,
+    outs,
+    result,
+    same_device,
+)
+from pywgsl.ops.batch_norms import write_statistics
 from pywgsl.ops.planes import Planes, channel_parameters, plane_sums, planes_of
 from pywgsl.ops.rows import or_unread, sized, sum_column_pairs
 
@@ -69,6 +81,34 @@ def group_norm_forward(
         rstd[row // groups, group] = r
 
 
+@pw.kernel
+def group_norm_apply(
+    x: Array3D[T],
+    mean: Array2D[f32],
+    rstd: Array2D[f32],
+    weight: Array[W],
+    bias: Array[W],
+    output: Array3D[T],
+    scaled: Const[bool] = True,
+    shifted: Const[bool] = True,
+    items: Const[int] = 1,
+) -> None:
+    """`output = (x - mean) rstd weight + bias`, the end of `group_norm_forward` for few groups.
+
+    Shapes: x and output [N, C, S]; mean and rstd [N, G]; weight and bias [C], read only if `scaled`
+    and `shifted`. An invocation computes `items` values, S / items apart; launch over (S / items,
+    C, N). O(N·C·S).
+    """
+    c, n = pw.global_id.y, pw.global_id.z
+    group = c // (x.shape[1] // mean.shape[1])
+    scale = rstd[n, group] * (f32(weight[c]) if scaled else 1.0)
+    shift = f32(bias[c]) if shifted else 0.0
+    step = x.shape[2] // items
+    for k in pw.static_range(items):
+        value = f32(x[n, c, pw.global_id.x + k * step])
+        output[n, c, pw.global_id.x + k * step] = T((value - mean[n, group]) * scale + shift)
+
+
 @pw.kernel(workgroup_size=(16, 16))
 def group_norm_means(
     weight_sums: Array2D[f32],
@@ -81,19 +121,21 @@ def group_norm_means(
 ) -> None:
     """`dot_means = mean(g x̂)`, `grad_means = mean(g)` of each group, with g = grad_output weight.
 
-    Shapes: weight_sums and bias_sums [N, C], the sums over a channel of grad_output x̂ and
-    grad_output, as `plane_sums` writes them, with `size` = S values in a channel; weight [C], read
-    only if `scaled`; dot_means and grad_means [N, G]. An invocation computes one group; launch over
-    (G, N). O(N·C).
+    Shapes: weight_sums and bias_sums [N·K, C], sums over K parts of each channel of grad_output x̂
+    and grad_output, as `plane_sums` writes them, with `size` = S values in a channel; weight [C],
+    read only if `scaled`; dot_means and grad_means [N, G]. An invocation computes one group; launch
+    over (G, N). O(N·K·C).
     """
     group, n = pw.global_id.x, pw.global_id.y
     channels = weight_sums.shape[1] // dot_means.shape[1]
+    chunks = weight_sums.shape[0] // dot_means.shape[0]
     dot = 0.0
     total = 0.0
     for c in range(group * channels, (group + 1) * channels):
         scale = f32(weight[c]) if scaled else 1.0
-        dot += scale * weight_sums[n, c]
-        total += scale * bias_sums[n, c]
+        for row in range(n * chunks, (n + 1) * chunks):
+            dot += scale * weight_sums[row, c]
+            total += scale * bias_sums[row, c]
     count = f32(channels * size)
     dot_means[n, group] = dot / count
     grad_means[n, group] = total / count
@@ -275,17 +317,18 @@ def _forward(
     y = result(function, x, x.shape, out_y, x.dtype)
     mean = result(function, x, (planes.samples, num_groups), out_mean)
     rstd = result(function, x, (planes.samples, num_groups), out_rstd)
-    sized(group_norm_forward, *groups.sample_tile)[pw.groups(groups.samples)](
-        groups.of(x),
-        or_unread(weight, bias, x),
-        or_unread(bias, weight, x),
-        groups.of(y),
-        mean,
-        rstd,
-        eps,
-        scaled=weight is not None,
-        shifted=bias is not None,
-    )
+    scale, shift = or_unread(weight, bias, x), or_unread(bias, weight, x)
+    constants = {"scaled": weight is not None, "shifted": bias is not None}
+    parts = Planes(1, groups.samples, groups.channels * groups.size)
+    if parts.chunks == 1:
+        kernel = sized(group_norm_forward, *groups.sample_tile)[pw.groups(groups.samples)]
+        kernel(groups.of(x), scale, shift, groups.of(y), mean, rstd, eps, **constants)
+    else:
+        write_statistics(parts, x, flat(mean), flat(rstd), None, eps)
+        kernel = sized(group_norm_apply, *planes.workgroup)[planes.launch]
+        kernel(
+            planes.of(x), mean, rstd, scale, shift, planes.of(y), **constants, items=planes.items
+        )
     return y, mean, rstd
 
 
@@ -314,11 +357,10 @@ def _backward(
     grad_x = result(function, x, x.shape, out_x, x.dtype)
     grad_weight = result(function, x, (planes.channels,), out_weight, dtype)
     grad_bias = result(function, x, (planes.channels,), out_bias, dtype)
-    sums = (
-        result(function, x, (planes.samples, planes.channels)),
-        result(function, x, (planes.samples, planes.channels)),
-    )
-    sized(plane_sums, planes.channel_tile[0], 1)[pw.groups(planes.channels, planes.samples)](
+    shape = (planes.samples * planes.chunks, planes.channels)
+    sums = (result(function, x, shape), result(function, x, shape))
+    launch = pw.groups(planes.channels, planes.samples, planes.chunks)
+    sized(plane_sums, planes.channel_tile[0], 1)[launch](
         planes.of(grad), planes.of(x), mean, rstd, *sums, planes.items_at_once
     )
     sum_column_pairs(*sums, grad_weight, grad_bias)

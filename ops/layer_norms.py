@@ -15,6 +15,7 @@ from pywgsl.ops.rows import (
     loaded,
     or_unread,
     over_columns,
+    over_rows,
     row_moments,
     rows_of,
     sized,
@@ -207,20 +208,16 @@ def layer_norm_grad_wb(
     After `layer_norm_grad_wb` of meganeura 0.2, which computes μ and r of every row anew for every
     column, O(R·n²), and promises both gradients in one array [2n], but writes only the first.
     """
-    parts = pw.workgroup_array(pw.vec2f, pw.workgroup_size.y, pw.workgroup_size.x)
-    column, lane, part = pw.global_id.x, pw.local_id.x, pw.local_id.y
-    sums = pw.vec2f(0.0)
+    column = pw.global_id.x
+    share = pw.vec2f(0.0)
     if column < x.shape[1]:
-        for row in range(part, x.shape[0], pw.workgroup_size.y):
+        for row in range(pw.local_id.y, x.shape[0], pw.workgroup_size.y):
             grad = f32(grad_output[row, column])
-            sums += pw.vec2f(grad * ((f32(x[row, column]) - mean[row]) * rstd[row]), grad)
-    parts[part, lane] = sums
-    pw.workgroup_barrier()
-    if part == 0 and column < x.shape[1]:
-        for other in range(1, pw.workgroup_size.y):
-            sums += parts[other, lane]
-        grad_weight[column] = T(sums.x)
-        grad_bias[column] = T(sums.y)
+            share += pw.vec2f(grad * ((f32(x[row, column]) - mean[row]) * rstd[row]), grad)
+    total = over_rows(share)
+    if pw.local_id.y == 0 and column < x.shape[1]:
+        grad_weight[column] = T(total.x)
+        grad_bias[column] = T(total.y)
 
 
 # --------------------------------------------------------------------------------- functions

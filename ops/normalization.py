@@ -2,6 +2,8 @@
 
 from pywgsl.ops.batch_norm_kernels import (
     batch_norm_backward_kernel,
+    batch_norm_column_gradient_sums,
+    batch_norm_column_moments,
     batch_norm_forward,
     batch_norm_grad_input,
     batch_norm_gradient,
@@ -12,6 +14,7 @@ from pywgsl.ops.batch_norm_kernels import (
 from pywgsl.ops.batch_norms import batch_norm, batch_norm_backward
 from pywgsl.ops.group_norms import (
     group_norm,
+    group_norm_apply,
     group_norm_backward,
     group_norm_forward,
     group_norm_grad_input,
@@ -44,6 +47,8 @@ __all__ = [
     "batch_norm",
     "batch_norm_backward",
     "batch_norm_backward_kernel",
+    "batch_norm_column_gradient_sums",
+    "batch_norm_column_moments",
     "batch_norm_forward",
     "batch_norm_grad_input",
     "batch_norm_gradient",
@@ -53,6 +58,7 @@ __all__ = [
     "column_sum_pairs",
     "column_sums",
     "group_norm",
+    "group_norm_apply",
     "group_norm_backward",
     "group_norm_forward",
     "group_norm_grad_input",

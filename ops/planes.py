@@ -13,12 +13,18 @@ from dataclasses import dataclass
 import pywgsl as pw
 from pywgsl import Array2D, Array3D, Const, f32
 from pywgsl.ops.arrays import A, AnyArray, T, expect_shape, floats, same_device
+from pywgsl.runtime.shapes import Groups
 
 # An invocation of an element-wise kernel computes so many values of a long plane, if they fit.
 _ITEMS = 4
 _LONG_PLANE = 1024
 
 _INVOCATIONS = 256
+# A plane is added up in parts if each is so many values at least.
+_CHUNK = 4096
+# So are the samples of channels of one value, of which a workgroup has so many.
+_CHUNK_OF_COLUMNS = 64
+_COLUMNS = 16
 # As many workgroups keep a large GPU busy.
 _GROUPS = 2048
 # Limits of a launch: workgroups along an axis, and the depth of one.
@@ -76,10 +82,27 @@ class Planes:
         return self._tile(self.channels)
 
     @property
+    def chunks(self) -> int:
+        """In how many sums of some values each the planes of a few channels are added up."""
+        wanted = -(-_GROUPS // max(1, self.samples * self.channels))
+        return max(1, min(wanted, self.size // _CHUNK))
+
+    @property
     def parts(self) -> int:
         """In how many sums of some samples each the samples of a channel are added up."""
         most = -(-self.samples // self.channel_tile[1])
         return max(1, min(most, -(-_GROUPS // max(1, self.channels))))
+
+    @property
+    def groups(self) -> Groups:
+        """The launch of a kernel that sums channels, in parts of the samples and of the planes."""
+        return pw.groups(self.channels, self.parts, self.chunks)
+
+    @property
+    def parts_of_columns(self) -> int:
+        """As `parts`, for a kernel that sums several channels of one value in each workgroup."""
+        wanted = _GROUPS * _COLUMNS // max(1, self.channels)
+        return max(1, min(wanted, self.samples // _CHUNK_OF_COLUMNS))
 
     def _tile(self, height: int) -> tuple[int, int]:
         width = min(_INVOCATIONS, _power_of_two(self.size))
@@ -89,6 +112,10 @@ class Planes:
         """Return a contiguous array as planes."""
         shape = (self.samples, self.channels, self.size)
         return array.reshape(shape)  # type: ignore[return-value]  # as `array`
+
+    def as_rows(self, array: A) -> A:
+        """Return a contiguous array of planes of one value as [N, C]."""
+        return array.reshape(self.samples, self.channels)  # type: ignore[return-value]  # as `array`
 
 
 def planes_of(function: str, x: AnyArray) -> Planes:
@@ -139,22 +166,24 @@ def plane_sums(
 ) -> None:
     """`weight_partials[p, c] = Σ dy[n, c, s] x̂[n, c, s]`, `bias_partials[p, c] = Σ dy[n, c, s]`.
 
-    The sums are over all s and the samples of part p; dy = grad_output, x̂ = (x - mean) rstd.
+    The sums are over part p of the samples and values; dy = grad_output, x̂ = (x - mean) rstd.
 
     Shapes: grad_output and x [N, C, S], mean and rstd [1 or N, G], partials [P, C]. A workgroup
     computes one sum: its invocations along x go through a plane, `items` values at once, those
-    along y each through every so-manieth sample of all workgroups. Launch over (C, P) workgroups.
-    O(N·C·S), everything read once. After the reduction in RUMUS's `batch_norm_backward_kernel`,
-    which has a single workgroup for each channel.
+    along y each through every so-manieth sample of all workgroups. Launch over (C, samples' parts,
+    planes' parts) workgroups, P being the product of the latter. O(N·C·S), everything read once.
+    After the reduction in RUMUS's `batch_norm_backward_kernel`, which has a single workgroup for
+    each channel.
     """
-    c, part = pw.workgroup_id.x, pw.workgroup_id.y
+    c, part, chunk = pw.workgroup_id.x, pw.workgroup_id.y, pw.workgroup_id.z
+    chunks = pw.num_workgroups.z
     size, width = x.shape[2], pw.workgroup_size.x
     group = c // (x.shape[1] // mean.shape[1])
     sums = pw.vec2f(0.0)
-    for n in range(pw.global_id.y, x.shape[0], pw.workgroup_size.y * weight_partials.shape[0]):
+    for n in range(pw.global_id.y, x.shape[0], pw.workgroup_size.y * pw.num_workgroups.y):
         m = n if mean.shape[0] > 1 else 0
         mu, r = mean[m, group], rstd[m, group]
-        for first in range(pw.local_id.x, size, items * width):
+        for first in range(chunk * items * width + pw.local_id.x, size, chunks * items * width):
             for k in pw.static_range(items):
                 if first + k * width < size:
                     grad = f32(grad_output[n, c, first + k * width])
@@ -162,5 +191,5 @@ def plane_sums(
                     sums += pw.vec2f(grad * normal, grad)
     total = pw.workgroup_sum(sums)
     if pw.local_index == 0:
-        weight_partials[part, c] = total.x
-        bias_partials[part, c] = total.y
+        weight_partials[part * chunks + chunk, c] = total.x
+        bias_partials[part * chunks + chunk, c] = total.y

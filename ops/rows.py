@@ -186,6 +186,19 @@ def column_sum(x: Array2D[f32], column: i32) -> f32:
     return total
 
 
+@pw.function
+def over_rows(share: pw.vec2f) -> pw.vec2f:
+    """The sum over the invocations along y of a workgroup, in each of them."""
+    shares = pw.workgroup_array(pw.vec2f, pw.workgroup_size.y, pw.workgroup_size.x)
+    shares[pw.local_id.y, pw.local_id.x] = share
+    pw.workgroup_barrier()
+    total = pw.vec2f(0.0)
+    for part in range(pw.workgroup_size.y):
+        total += shares[part, pw.local_id.x]
+    pw.workgroup_barrier()
+    return total
+
+
 @pw.kernel(workgroup_size=(8, 32))
 def column_sums(x: Array2D[f32], sums: Array[T]) -> None:
     """`sums[c] = Σ_r x[r, c]`.
@@ -208,22 +221,17 @@ def column_sums(x: Array2D[f32], sums: Array[T]) -> None:
 @pw.kernel(workgroup_size=(8, 32))
 def column_sum_pairs(x: Array2D[f32], y: Array2D[f32], x_sums: Array[T], y_sums: Array[T]) -> None:
     """`column_sums` of two matrices of one shape in one launch."""
-    parts = pw.workgroup_array(pw.vec2f, pw.workgroup_size.y, pw.workgroup_size.x)
-    column, lane, part = pw.global_id.x, pw.local_id.x, pw.local_id.y
-    total = pw.vec2f(column_sum(x, column), column_sum(y, column))
-    parts[part, lane] = total
-    pw.workgroup_barrier()
-    if part == 0 and column < x.shape[1]:
-        for other in range(1, pw.workgroup_size.y):
-            total += parts[other, lane]
+    column = pw.global_id.x
+    total = over_rows(pw.vec2f(column_sum(x, column), column_sum(y, column)))
+    if pw.local_id.y == 0 and column < x.shape[1]:
         x_sums[column] = T(total.x)
         y_sums[column] = T(total.y)
 
 
-def over_columns(kernel: pw.Kernel, columns: int) -> Launcher:
-    """Return the launch of a kernel whose workgroups have so many columns in all."""
+def over_columns(kernel: pw.Kernel, columns: int, parts: int = 1) -> Launcher:
+    """Return the launch of a kernel whose workgroups have so many columns in all, in some parts."""
     width = kernel.options["workgroup_size"][0]
-    return kernel[pw.groups(-(-columns // width))]
+    return kernel[pw.groups(-(-columns // width), parts)]
 
 
 def sum_columns(x: A, sums: A) -> None:

@@ -197,20 +197,56 @@ def test_any_size_of_a_workgroup_will_do(
     kernel[pw.groups(5)](grad, x, weight, mean, invstd, dx, *sums)
     expected = case(recorded, name, "training_dx training_dweight training_dbias")
     near((dx, *sums), (planes(expected[0]), *expected[1:]), 3e-6)
-    for parts in (1, 2, 3):
-        moments = put(np.zeros((3, parts, 5), np.float32))
-        partials = [put(np.zeros((parts, 5), np.float32)) for _ in range(2)]
+    for parts, chunks in ((1, 1), (2, 1), (3, 2), (1, 3)):
+        moments = put(np.zeros((3, parts * chunks, 5), np.float32))
+        partials = [put(np.zeros((parts * chunks, 5), np.float32)) for _ in range(2)]
         kernel = kernels.batch_norm_moments.specialize(workgroup_size=size, items=parts)
-        kernel[pw.groups(5, parts)](x, moments)
+        kernel[pw.groups(5, parts, chunks)](x, moments)
         count, part_mean, _ = np.asarray(moments).astype(float)
         np.testing.assert_array_equal(count.sum(0), x.size / 5)
         exact = recorded[f"{name}_mean"]
         np.testing.assert_allclose((count * part_mean).sum(0) / count.sum(0), exact, atol=1e-6)
         kernel = kernels.plane_sums.specialize(workgroup_size=size, items=parts)
         statistics = (mean.reshape(1, 5), invstd.reshape(1, 5))
-        kernel[pw.groups(5, parts)](grad, x, *statistics, *partials)
+        kernel[pw.groups(5, parts, chunks)](grad, x, *statistics, *partials)
         for partial, gradient in zip(partials, expected[1:], strict=True):
             np.testing.assert_allclose(np.asarray(partial).sum(0), gradient, rtol=1e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (4, 3), (16, 16), (2, 128)])
+@pytest.mark.parametrize("parts", [1, 2, 7])
+def test_channels_of_one_value(
+    size: tuple[int, int], parts: int, put: Any, recorded: Recorded
+) -> None:
+    x, grad, mean, invstd = map(put, case(recorded, "300x5", "x grad mean invstd"))
+    moments = put(np.zeros((3, parts, 5), np.float32))
+    groups = pw.groups(-(-5 // size[0]), parts)
+    kernels.batch_norm_column_moments.specialize(workgroup_size=size)[groups](x, moments)
+    count, part_mean, _ = np.asarray(moments).astype(float)
+    np.testing.assert_array_equal(count.sum(0), 300)
+    exact = recorded["300x5_mean"]
+    np.testing.assert_allclose((count * part_mean).sum(0) / 300, exact, atol=1e-6)
+    partials = [put(np.zeros((parts, 5), np.float32)) for _ in range(2)]
+    kernel = kernels.batch_norm_column_gradient_sums.specialize(workgroup_size=size)
+    kernel[groups](grad, x, mean, invstd, *partials)
+    expected = case(recorded, "300x5", "training_dweight training_dbias")
+    for partial, gradient in zip(partials, expected, strict=True):
+        np.testing.assert_allclose(np.asarray(partial).sum(0), gradient, rtol=1e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("size", [8192, 9001])
+def test_long_planes_are_added_up_in_parts(size: int, put: Any, near: Any) -> None:
+    rng = np.random.default_rng(8)
+    x, grad = (rng.standard_normal((2, size)).astype(np.float32) for _ in range(2))
+    x += 3
+    expected, mean, rstd = ops.layer_norm(x)
+    y, *saved = ops.batch_norm(put(x[None]), None, None, None, None)
+    near([y, *saved], [expected[None], mean[:, 0], rstd[:, 0]])
+    dx, dweight, dbias = ops.batch_norm_backward(
+        put(grad[None]), put(x[None]), None, None, None, *saved
+    )
+    near([dx], [ops.layer_norm_backward(grad, x, mean, rstd)[0][None]])
+    near([dweight, dbias], [(grad * expected).sum(1), grad.sum(1)], 1e-5)
 
 
 def test_many_values_in_an_invocation(put: Any, near: Any, recorded: Recorded) -> None:

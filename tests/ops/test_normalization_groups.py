@@ -139,6 +139,25 @@ def test_gradients_are_slopes() -> None:
 # ------------------------------------------------------------------------------------ kernels
 
 
+@pytest.mark.parametrize("size", [4500, 8192])
+def test_few_large_groups_are_shared_by_workgroups(size: int, put: Any, near: Any) -> None:
+    rng = np.random.default_rng(9)
+    x, grad = (rng.standard_normal((2, 4, size)).astype(np.float32) for _ in range(2))
+    x += 3
+    weight, bias = (rng.standard_normal(4).astype(np.float32) for _ in range(2))
+    rows = (4, 2 * size)
+    normal, mean, rstd = ops.layer_norm(x.reshape(rows))
+    normal = normal.reshape(x.shape)
+    y, *saved = ops.group_norm(put(x), 2, put(weight), put(bias))
+    expected = normal * weight[:, None] + bias[:, None]
+    near([y, *saved], [expected, mean.reshape(2, 2), rstd.reshape(2, 2)])
+    dx, *sums = ops.group_norm_backward(put(grad), put(x), *saved, put(weight), 2)
+    slopes = (grad * weight[:, None]).reshape(rows)
+    by_x, *_ = ops.layer_norm_backward(slopes, x.reshape(rows), mean, rstd)
+    near([dx], [by_x.reshape(x.shape)], 5e-6)
+    near(sums, [(grad * normal).sum((0, 2)), grad.sum((0, 2))], 1e-5)
+
+
 @pytest.mark.parametrize("size", [(1, 1), (8, 2), (3, 5), (256, 1), (1, 64)])
 def test_any_size_of_a_workgroup_will_do(
     size: tuple[int, int], put: Any, near: Any, recorded: Recorded
