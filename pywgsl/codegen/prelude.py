@@ -24,16 +24,22 @@ from pywgsl.types import (
     with_scalar,
 )
 
+# Vulkan leaves the remainder of negative operands open, naga passes it on, and an H200's is wrong:
+# the quotient gives it.
 _INTEGER = {
+    "trunc_rem": """
+fn $trunc_rem(a: T, b: T) -> T {
+    return select(a - a / b * b, T(0), b == T(0));
+}""",
     "floor_div": """
 fn $floor_div(a: T, b: T) -> T {
     let quotient = a / b;
-    let remainder = a % b;
-    return select(quotient, quotient - 1, remainder != 0 && (remainder < 0) != (b < 0));
+    let remainder = a - quotient * b;
+    return select(quotient, quotient - 1, remainder != 0 && b != 0 && (remainder < 0) != (b < 0));
 }""",
     "floor_mod": """
 fn $floor_mod(a: T, b: T) -> T {
-    let remainder = a % b;
+    let remainder = $trunc_rem(a, b);
     return select(remainder, remainder + b, remainder != 0 && (remainder < 0) != (b < 0));
 }""",
     # By squaring; wraps. A negative exponent gives 1.

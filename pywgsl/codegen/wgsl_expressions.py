@@ -210,6 +210,8 @@ class Expressions:
                 # Tint refuses to divide by a constant zero.
                 right = self._hidden(node.right)
             return infix(left, token, right)
+        if node.op is BinaryOp.TRUNC_REM:
+            return self._helper("trunc_rem", node.left, node.right)
         divisor = int(node.right.value) if isinstance(node.right, ir.Literal) else 0
         if divisor > 0 and divisor & (divisor - 1) == 0 and isinstance(node.left.type, Scalar):
             # The shift rounds down too, and the mask is never negative.
@@ -221,8 +223,8 @@ class Expressions:
         return self._helper(name, node.left, node.right)
 
     def _is_plain(self, node: ir.Binary) -> bool:
-        """Whether WGSL's rounding toward zero is what an integer division means."""
-        if node.op in (BinaryOp.TRUNC_DIV, BinaryOp.TRUNC_REM) or scalar_of(node.type) is U32:
+        """Whether WGSL's operator is what an integer division means, on every driver."""
+        if node.op is BinaryOp.TRUNC_DIV or scalar_of(node.type) is U32:
             return True
         return isinstance(node.type, Scalar) and all(
             self._module.ranges.is_non_negative(operand, self._scope.function)

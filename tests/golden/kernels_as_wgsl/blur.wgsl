@@ -11,8 +11,12 @@ struct Uniforms {
 @group(0) @binding(1) var<storage, read_write> output: array<f32>;
 @group(0) @binding(2) var<uniform> uniforms: Uniforms;
 
+fn trunc_rem_i32(a: i32, b: i32) -> i32 {
+    return select(a - a / b * b, 0, b == 0);
+}
+
 fn floor_mod_i32(a: i32, b: i32) -> i32 {
-    let remainder = a % b;
+    let remainder = trunc_rem_i32(a, b);
     return select(remainder, remainder + b, remainder != 0 && (remainder < 0) != (b < 0));
 }
 

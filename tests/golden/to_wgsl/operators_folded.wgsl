@@ -7,15 +7,19 @@ struct Uniforms {
 @group(0) @binding(1) var<storage, read_write> out: array<i32>;
 @group(0) @binding(2) var<uniform> uniforms: Uniforms;
 
+fn trunc_rem_i32(a: i32, b: i32) -> i32 {
+    return select(a - a / b * b, 0, b == 0);
+}
+
 fn floor_mod_i32(a: i32, b: i32) -> i32 {
-    let remainder = a % b;
+    let remainder = trunc_rem_i32(a, b);
     return select(remainder, remainder + b, remainder != 0 && (remainder < 0) != (b < 0));
 }
 
 fn floor_div_i32(a: i32, b: i32) -> i32 {
     let quotient = a / b;
-    let remainder = a % b;
-    return select(quotient, quotient - 1, remainder != 0 && (remainder < 0) != (b < 0));
+    let remainder = a - quotient * b;
+    return select(quotient, quotient - 1, remainder != 0 && b != 0 && (remainder < 0) != (b < 0));
 }
 
 fn pow_i32(base: i32, exponent: i32) -> i32 {
