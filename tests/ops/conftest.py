@@ -14,6 +14,9 @@ import pywgsl as pw
 # It needs PyTorch, and collecting doctests imports every module.
 collect_ignore = ["record.py", "record_normalization.py"]
 
+# What NumPy has, as a GPU's features say it.
+F16 = frozenset({"shader-f16"})
+
 Put = Callable[[Any], Any]
 Close = Callable[..., None]
 
@@ -32,7 +35,14 @@ def put(request: pytest.FixtureRequest) -> Put:
     if request.param == "ndarray":
         return np.array
     device = pw.device(request.param)
-    return lambda values: device.array(np.array(values))
+
+    def take(values: Any) -> Any:
+        values = np.array(values)
+        if values.dtype == np.float16 and "shader-f16" not in getattr(device, "features", F16):
+            pytest.skip(f"{device.name} has no f16")
+        return device.array(values)
+
+    return take
 
 
 @pytest.fixture
