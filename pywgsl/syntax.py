@@ -124,8 +124,14 @@ class Tuple(Node):
     items: tuple[Expr, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Refused(Node):
+    """What stands for a mistake that the reader has reported; the rest is checked all the same."""
+
+
 Expr: TypeAlias = (
     Name
+    | Refused
     | Constant
     | Unary
     | Binary

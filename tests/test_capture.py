@@ -61,9 +61,12 @@ def names(captured: Captured) -> dict[str, str]:
 
 
 def error_of(function: Any) -> CompileError:
-    with pytest.raises(CompileError) as caught:
-        capture(function)
-    return caught.value
+    try:
+        captured = capture(function)
+    except CompileError as error:
+        return error
+    assert captured.mistakes
+    return CompileError(captured.mistakes)
 
 
 # -------------------------------------------------------------------------- text and places

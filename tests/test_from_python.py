@@ -17,7 +17,10 @@ def function(text: str) -> syntax.Function:
     text = textwrap.dedent(text).strip("\n")
     node = ast.parse(text).body[0]
     assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    return read(node, Source("a.py", text))
+    tree, mistakes = read(node, Source("a.py", text))
+    if mistakes:
+        raise CompileError(mistakes)
+    return tree
 
 
 def body(text: str) -> syntax.Block:
@@ -292,10 +295,8 @@ def test_a_keyword_is_placed_at_its_name() -> None:
 
 def test_places_count_characters() -> None:
     text = "def f(é):\n    ö = é + 漢字 ; x = ö.ﬁ\n    return '漢', y"
-    node = ast.parse(text).body[0]
-    assert isinstance(node, ast.FunctionDef)
     with pytest.raises(CompileError) as caught:
-        read(node, Source("a.py", text))
+        function(text)
     assert caught.value.diagnostics[0].primary.span.text == "'漢'"
     assign = function("def f(é):\n    ö = é + 漢字 ; x = ö.ﬁx")
     second = assign.body[1]

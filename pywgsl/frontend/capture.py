@@ -36,12 +36,14 @@ def capture(function: Callable[..., Any], *, source: tuple[str, str] | None = No
     parameters, unresolved = _parameters(function, node, text, lookup)
     diagnostics += unresolved
     try:
-        tree = read(node, text)
+        tree, mistakes = read(node, text)
     except CompileError as error:
         diagnostics += error.diagnostics
-    if diagnostics:
-        raise CompileError(sorted(diagnostics, key=lambda d: d.primary.span.start))
-    return Captured(function, text, tree, parameters, lookup)
+    else:
+        if not diagnostics:
+            return Captured(function, text, tree, parameters, lookup, tuple(mistakes))
+        diagnostics += mistakes
+    raise CompileError(sorted(diagnostics, key=lambda d: d.primary.span.start))
 
 
 def _not_a_function(value: Any) -> CompileError:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pywgsl.errors import Diagnostic
 from pywgsl.source import Source, Span
 from pywgsl.types import Scalar, Type
 
@@ -32,6 +33,7 @@ class Parameter:
 class Captured:
     """A Python function, read: its text as a tree, and the names it can see.
 
+    `mistakes` are those of its text that left a tree to check; a kernel with any is refused.
     `lookup` finds a name in the closure, the module and Python's builtins, at the time of the
     call (a `KeyError` if there is none).
     """
@@ -41,6 +43,7 @@ class Captured:
     tree: syntax.Function
     parameters: tuple[Parameter, ...]
     lookup: Callable[[str], Any]
+    mistakes: tuple[Diagnostic, ...] = ()
 
 
 class Kind(enum.Enum):

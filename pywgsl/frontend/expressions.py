@@ -65,6 +65,8 @@ def value(ctx: Context, node: syntax.Expr) -> Value:  # noqa: C901
     match node:
         case syntax.Name():
             return _name(ctx, node)
+        case syntax.Refused():
+            raise Abort
         case syntax.Constant(value=constant, span=span):
             return _constant(ctx, constant, span)
         case syntax.Unary(op=op, operand=operand, span=span):

@@ -50,24 +50,28 @@ _COMPARE: dict[type[ast.cmpop], BinaryOp] = {
 }
 
 
-def read(node: FunctionNode, source: Source) -> syntax.Function:
-    """Return the tree of one function.
+def read(node: FunctionNode, source: Source) -> tuple[syntax.Function, list[Diagnostic]]:
+    """Return the tree of one function, and the mistakes that it stands without.
+
+    A refused expression has its place in the tree, so that the checker can report its own mistakes
+    too; a refused statement leaves nothing worth checking.
 
     Args:
         node: The function; its line numbers are those of the author's file.
         source: The text of at least this function, as `node` has it.
 
     Raises:
-        CompileError: With every mistake, in the order of the text.
+        CompileError: There are mistakes and no tree; with all of them, in the order of the text.
     """
     reader = _Reader(source)
     try:
         function = reader.function(node)
     except RecursionError:
         reader.refuse(reader.positions.name(node), refusals.too_deep(node.name))
-    if reader.diagnostics:
-        raise CompileError(sorted(reader.diagnostics, key=lambda d: d.primary.span.start))
-    return function
+    found = sorted(reader.diagnostics, key=lambda d: d.primary.span.start)
+    if len(found) > reader.placeholders:
+        raise CompileError(found)
+    return function, found
 
 
 class Positions:
@@ -132,10 +136,16 @@ class _Reader:
     def __init__(self, source: Source) -> None:
         self.positions = Positions(source)
         self.diagnostics: list[Diagnostic] = []
+        self.placeholders = 0  # how many of them have a place in the tree
 
     def refuse(self, span: Span, refusal: Refusal) -> None:
         label = Label(span, refusal.label)
         self.diagnostics.append(Diagnostic(refusal.code, refusal.message, label, (), refusal.help))
+
+    def _placeholder(self, span: Span) -> syntax.Expr:
+        """Return what stands for an expression that has been refused."""
+        self.placeholders += 1
+        return syntax.Refused(span=span)
 
     def function(self, node: FunctionNode) -> syntax.Function:
         if isinstance(node, ast.AsyncFunctionDef):
@@ -233,7 +243,7 @@ class _Reader:
         match node:
             case ast.List():
                 self.refuse(self.positions.span(node), refusals.list_target(node))
-                return _placeholder(self.positions.span(node))
+                return syntax.Refused(span=self.positions.span(node))
             case ast.Tuple():
                 items = tuple(self._target(item) for item in node.elts)
                 return syntax.Tuple(items, span=self.positions.span(node))
@@ -255,7 +265,7 @@ class _Reader:
     def _annotation(self, node: ast.expr) -> syntax.Expr:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             self.refuse(self.positions.span(node), refusals.quoted_annotation(node.value))
-            return _placeholder(self.positions.span(node))
+            return self._placeholder(self.positions.span(node))
         return self._expression(node)
 
     def _effect(self, node: ast.Expr) -> syntax.Evaluate | None:
@@ -291,7 +301,7 @@ class _Reader:
         if refusal := refusals.for_iterable(node.iter):
             span = self.positions.span(node.iter)
             self.refuse(span, refusal)
-            iterable = _placeholder(span)
+            iterable = self._placeholder(span)
         else:
             iterable = self._expression(node.iter)
         body, orelse = self._block(node.body), self._block(node.orelse)
@@ -349,7 +359,7 @@ class _Reader:
             assert isinstance(pattern, ast.MatchValue)
             return self._expression(pattern.value)
         self.refuse(span, refusal)
-        return _placeholder(span)
+        return self._placeholder(span)
 
     # ------------------------------------------------------------------------ expressions
 
@@ -390,7 +400,9 @@ class _Reader:
         refusal = refusals.expression(node)
         span = self.positions.span(node)
         self.refuse(span, refusal)
-        return _placeholder(span)
+        if isinstance(node, ast.NamedExpr | ast.Starred):
+            return syntax.Refused(span=span)  # it assigns names, which would then be missing
+        return self._placeholder(span)
 
     def _binary(self, node: ast.BinOp) -> syntax.Expr:
         # `a + b + … + z` leans to the left and may be long: down its spine without recursion.
@@ -428,7 +440,7 @@ class _Reader:
                 # Its operands (None, a list) are often nothing that a kernel has either.
                 span = self.positions.between(left, right, r"\b(is|in|not)\b(\s+(not|in)\b)?")
                 self.refuse(span, refusals.comparison(left, op, right))
-                return _placeholder(span)
+                return self._placeholder(span)
         first, *rest = self._expressions(operands)
         ops = tuple(_COMPARE[type(op)] for op in node.ops)
         return syntax.Compare(first, ops, tuple(rest), span=self.positions.span(node))
@@ -447,11 +459,15 @@ class _Reader:
     def _subscript(self, node: ast.Subscript) -> syntax.Expr:
         base = self._expression(node.value)
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        for item in items:
-            if isinstance(item, ast.Slice):
-                self.refuse(self.positions.span(item), refusals.slice_of(node.value, item))
-        indices = self._expressions([item for item in items if not isinstance(item, ast.Slice)])
+        indices = tuple(self._index(node.value, item) for item in items)
         return syntax.Subscript(base, indices, span=self.positions.span(node))
+
+    def _index(self, array: ast.expr, item: ast.expr) -> syntax.Expr:
+        if not isinstance(item, ast.Slice):
+            return self._expression(item)
+        span = self.positions.span(item)
+        self.refuse(span, refusals.slice_of(array, item))
+        return self._placeholder(span)
 
     def _call(self, node: ast.Call) -> syntax.Expr:
         callee = self._expression(node.func)
@@ -479,7 +495,7 @@ class _Reader:
         else:
             return self._expression(node)
         self.refuse(span, refusal)
-        return _placeholder(span)
+        return self._placeholder(span)
 
 
 def _alternatives(pattern: ast.pattern) -> list[ast.pattern]:
@@ -490,8 +506,3 @@ def _alternatives(pattern: ast.pattern) -> list[ast.pattern]:
 
 def _is_wildcard(pattern: ast.pattern) -> bool:
     return isinstance(pattern, ast.MatchAs) and pattern.pattern is None and pattern.name is None
-
-
-def _placeholder(span: Span) -> syntax.Expr:
-    """Return what stands for a mistake that has been reported; no one sees the tree."""
-    return syntax.Constant(0, span=span)

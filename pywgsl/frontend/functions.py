@@ -106,7 +106,7 @@ def check_body(
             break
         final = True
     _check_result(ctx)
-    found = [*unassigned, *ctx.diagnostics]
+    found = [*captured.mistakes, *unassigned, *ctx.diagnostics]
     if found:
         raise Rejected(_in_order(found, captured))
     assert not ctx.gave_up, f"{captured.tree.name}: a statement was dropped without a reason"
