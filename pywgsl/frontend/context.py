@@ -96,7 +96,7 @@ class Captures:
 
 
 class Invoker(Protocol):
-    """How a call of a helper is compiled; `pywgsl.frontend.helpers` does it."""
+    """How a call of a helper is compiled; `pywgsl.frontend.functions` does it."""
 
     def __call__(
         self,
