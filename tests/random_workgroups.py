@@ -73,7 +73,7 @@ class _Maker(Maker):
     def apart(self, scope: Scope, depth: int) -> list[ir.Stmt]:
         return self.statement(scope, min(max(depth, 0), 1))
 
-    def exchange(self, scope: Scope, _: int) -> list[ir.Stmt]:
+    def exchange(self, scope: Scope, depth: int) -> list[ir.Stmt]:
         """Each stores to its own element, and reads any."""
         memory, type_ = self.one_of((self.ints, I32), (self.floats, F32))
         own: ir.Expr = self.one_of(
@@ -89,16 +89,16 @@ class _Maker(Maker):
         scope.readable.append(local(name, type_))
         return [store, _BARRIER, load, _BARRIER]
 
-    def tree(self, scope: Scope, _: int) -> list[ir.Stmt]:
+    def tree(self, scope: Scope, depth: int) -> list[ir.Stmt]:
         """The first lanes take in what lies beyond them."""
-        del scope
+        del scope, depth
         reach = literal(self.one_of(1, 2, 4))
         own = ir.Index(self.floats, (_INDEX,), F32)
         other = ir.Index(self.floats, (binary(_INDEX, "+", reach),), F32)
         step = ir.Assign(own, binary(own, self.one_of("+", "*"), other))
         return [ir.If(binary(_INDEX, "<", reach), (step,)), _BARRIER]
 
-    def first_lanes(self, scope: Scope, _: int) -> list[ir.Stmt]:
+    def first_lanes(self, scope: Scope, depth: int) -> list[ir.Stmt]:
         """A branch on a box of lanes that stores to their own elements."""
         op, bound = self.one_of("<", "<=", ">", ">=", "=="), self.one_of(0, 1, 3, 7)
         grows = self.one_of(_INDEX, local("lx"), local("wx"), local("i"))
@@ -110,7 +110,7 @@ class _Maker(Maker):
         body = self.block(Scope([*scope.readable]), 1, 2)
         return [ir.If(condition, (*body, *self.store(scope.inner(), 0)))]
 
-    def joined(self, scope: Scope, _: int) -> list[ir.Stmt]:
+    def joined(self, scope: Scope, depth: int) -> list[ir.Stmt]:
         name = self.one_of("sum", "sum", "max", "min", "any", "all", "broadcast", "scan")
         type_: Scalar = BOOL if name in ("any", "all") else self.one_of(I32, F32)
         if name in ("max", "min"):
@@ -124,7 +124,7 @@ class _Maker(Maker):
         scope.readable.append(local(result, type_))
         return [ir.Let(result, call(f"workgroup_{name}", *args, type_=type_))]
 
-    def subgroup(self, scope: Scope, _: int) -> list[ir.Stmt]:
+    def subgroup(self, scope: Scope, depth: int) -> list[ir.Stmt]:
         name = self.one_of("add", "max", "xor", "inclusive_add", "exclusive_add", "shuffle_xor")
         args = [self.expression(scope, I32)]
         args += [literal(self.one_of(1, 2))] if name == "shuffle_xor" else []
@@ -132,7 +132,7 @@ class _Maker(Maker):
         scope.readable.append(local(result))
         return [ir.Let(result, call(f"subgroup_{name}", *args, type_=I32))]
 
-    def counted(self, scope: Scope, _: int) -> list[ir.Stmt]:
+    def counted(self, scope: Scope, depth: int) -> list[ir.Stmt]:
         """All change elements by one kind of atomic operation, and read them after a barrier."""
         place = ir.Index(self.sums, (self.element(scope),), I32)
         kind = self.one_of("add", "sub", "max", "min", "and", "or", "xor")
@@ -144,7 +144,7 @@ class _Maker(Maker):
         scope.readable.append(local(name))
         return [change, _BARRIER, ir.Let(name, load), _BARRIER]
 
-    def strided(self, scope: Scope, _: int) -> list[ir.Stmt]:
+    def strided(self, scope: Scope, depth: int) -> list[ir.Stmt]:
         """A loop whose trips differ by one."""
         total, index = local(self.name("v"), F32), self.name("k")
         stop, step = literal(self.one_of(5, 16, 19)), literal(self.lanes)

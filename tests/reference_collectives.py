@@ -37,7 +37,8 @@ def answers(waiting: dict[int, Request], lanes: int) -> dict[int, Any]:
     nodes = {id(request.node): request.node for request in waiting.values()}
     of_subgroups = [n for n in nodes.values() if BUILTINS[n.builtin].scope is Scope.SUBGROUP]
     if of_subgroups:
-        (node, *_) = of_subgroups
+        # Who took another branch waits for what comes after both.
+        node = min(of_subgroups, key=lambda node: node.span.start)
         return _of_subgroups({m: r for m, r in waiting.items() if r.node is node}, lanes)
     (node,) = nodes.values()
     assert len(waiting) == lanes, f"{node.builtin} in flow that is not uniform"
@@ -101,8 +102,9 @@ def _of_subgroup(active: dict[int, Request]) -> dict[int, Any]:
             return {p: values.get(source, zero(type_)) for p, source in sources.items()}
         case "add":
             full = [values.get(p, _minus_zero(type_)) for p in range(max(active) + 1)]
-            total = _tree(full, lambda a, b: _plus(a, b, type_))
-            return dict.fromkeys(active, total)
+            return dict.fromkeys(active, _sum_of(full, type_))
+        case "mul":
+            return dict.fromkeys(active, _product(list(values.values()), type_))
         case _:
             total = _tree(list(values.values()), lambda a, b: each(_JOINS[name], a, b))
             return dict.fromkeys(active, total)
@@ -132,13 +134,23 @@ def _plus(a: Any, b: Any, type_: Type) -> Any:
     return each(lambda x, y: operate(BinaryOp.ADD, x, y, scalar), a, b)
 
 
+def _sum_of(values: list[Any], type_: Type) -> Any:
+    return _tree(values, lambda a, b: _plus(a, b, type_))
+
+
+def _product(values: list[Any], type_: Type) -> Any:
+    scalar = scalar_of(type_)
+    assert scalar is not None
+    return _tree(values, lambda a, b: each(lambda x, y: operate(BinaryOp.MUL, x, y, scalar), a, b))
+
+
 def _minus_zero(type_: Type) -> Any:
     return each(lambda v: -v, zero(type_))
 
 
 def _sum(values: list[Any], type_: Type) -> Any:
     if scalar_of(type_) is not F16:
-        return _tree(values, lambda a, b: _plus(a, b, type_))
+        return _sum_of(values, type_)
     wide = [each(np.float32, v) for v in values]
     return each(np.float16, _tree(wide, lambda a, b: each(lambda x, y: x + y, a, b)))
 
@@ -179,7 +191,7 @@ def updated(builtin: str, old: Any, operands: list[Any], type_: Type) -> Any:
         case (("store" | "exchange"), [new]):
             return new
         case "compare_exchange", [expected, new]:
-            return new if old == expected else old
+            return new if np.array(old).tobytes() == np.array(expected).tobytes() else old
         case "add", [value]:
             return operate(BinaryOp.ADD, old, value, type_)
         case "sub", [value]:

@@ -26,7 +26,8 @@ class Parts(Loops):
 
     def part_if(self, node: ir.If, mask: Mask) -> bool:
         """Write a branch on a part of the lanes, if it is one that can be."""
-        if node.orelse or not self._can_be_partial(node.body) or _assigned(node.body):
+        # Where a branch only replaces numbers, choosing them by a mask is as fast.
+        if node.orelse or _assigned(node.body) or not self._can_be_partial(node.body):
             return False
         tests, rest = self._boxes(node.condition)
         if not tests:
@@ -53,8 +54,7 @@ class Parts(Loops):
             return super().for_range(node, mask)
         if not self._can_be_partial(node.body):
             return super().for_range(node, mask)
-        for name in _assigned(node.body):
-            self._own_lanes(self.locals[name])
+        self._own_lanes(node.body)
         part, index = self.names.new("part"), self.names.of(node.index)
         known = Value(index, axes=start.axes, spread=True, even=True)
         args = ", ".join(bound.plain or bound.text for bound in (start, *rest))
@@ -77,12 +77,13 @@ class Parts(Loops):
         self.block(body, narrow)
         self.ids, self.locals, self.loops = outer_ids, outer_locals, outer_loops
 
-    def _own_lanes(self, variable: Variable) -> None:
-        """Give a variable an array with a place for every lane."""
-        if not variable.owned:
-            name = variable.value.text
-            own = self.own(variable.value, variable.value.axes, depth_of(variable.type))
-            self.out.line(f"{name} = {own}")
+    def _own_lanes(self, body: ir.Block) -> None:
+        """Give the variables that a block assigns to arrays with a place for every lane."""
+        for name in _assigned(body):
+            known = self.locals[name]
+            if not known.owned:
+                own = self.own(known.value, known.value.axes, depth_of(known.type))
+                self.out.line(f"{known.value.text} = {own}")
 
     def _boxes(self, condition: ir.Expr) -> tuple[list[str], ir.Expr | None]:
         """The comparisons in a condition that make boxes, and what is left of it."""
@@ -139,7 +140,8 @@ class Parts(Loops):
             known = self.locals.get(name)
             if known is None or (known.value.axes == UNIFORM and not known.value.even):
                 continue
-            text = self.names.new(known.value.text)
+            plain = name.isascii() and name.isidentifier()
+            text = self.names.new(name if plain else known.value.text)
             depth = depth_of(type_of(node))
             extra = f", {depth}" if depth else ""
             self.out.line(f"{text} = {self.ids}.of({known.value.text}{extra})")

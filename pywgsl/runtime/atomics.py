@@ -84,7 +84,11 @@ def compare_exchange(
     lanes: Shape,
     mask: Mask = True,
 ) -> Any:
-    """Replace elements that are `expected` by `new`; return what each lane found."""
+    """Replace elements that are `expected`, bit for bit, by `new`; return what each lane found."""
+    if array.dtype.kind == "f":
+        memory, expected, new = (value.view(np.uint32) for value in (array, expected, new))
+        found = compare_exchange(memory, indices, expected, new, lanes, mask)
+        return found.view(array.dtype)
 
     def one_after_the_other(old: Any, expected: Any, new: Any) -> Any:
         found = [old]
@@ -173,7 +177,7 @@ def _fetched(
     order = np.argsort(elements, kind="stable")
     firsts = np.flatnonzero(np.diff(elements[order], prepend=-1))
     sizes = np.diff(firsts, append=len(order))
-    if len(firsts) <= sizes.max(initial=0):
+    if len(firsts) < sizes.max(initial=0):
         for group in np.split(order, firsts[1:]):
             element = elements[group[0]]
             states = one_after_the_other(memory[element], *(v[group] for v in operands))
